@@ -99,7 +99,7 @@ def test_kinds_are_those_of_the_type_hints():
     ):
         with pytest.raises(dp.DriftpeakError, match=words):
             example(1, **arguments)
-    with pytest.raises(TypeError, match="example has no argument .other.. Its arguments are"):
+    with pytest.raises(TypeError, match=r"has no argument .other.\. Its arguments are"):
         example(1, other=2)
 
 

@@ -1,5 +1,6 @@
 """Experiments: claims, jobs, resuming, output folders, the command. Sizes are tiny."""
 
+import csv
 import json
 import os
 import subprocess
@@ -214,12 +215,25 @@ def test_a_broken_part_is_played_again(tmp_path):
 def test_output_and_redrawing(tmp_path):
     summary = reproduce([TINY], RunSize(quick=True, seed=4), output=tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"tiny.nc", "tiny.png", "summary.json", "report.html", MARKER}
+    tables = {"tables.md", "tables.tex", "tables.csv"}
+    assert names == {"tiny.nc", "tiny.png", "summary.json", "report.html", MARKER, *tables}
     results, attributes = runner.read_results(tmp_path / "tiny.nc")
     assert results["slow"].sizes == {"policy": 2, "trial": 5, "step": 12}  # of 30
     assert attributes["seed"] == 4
     assert json.loads(results["fast"].attrs["settings"]) == {"drift": 0.1}
     assert json.loads((tmp_path / "summary.json").read_text()) == json.loads(json.dumps(summary))
+    found = json.loads((tmp_path / "summary.json").read_text())["experiments"]["tiny"]
+    with (tmp_path / "tables.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["case"], row["policy"]) for row in rows] == [
+        (case, policy) for case in ("slow", "fast") for policy in ("random", "TV")
+    ]
+    for row in rows:
+        numbers = found["cases"][row["case"]]["policies"][row["policy"]]
+        assert float(row["mean_regret"]) == numbers["mean_regret"]
+        assert float(row["standard_error"]) == numbers["standard_error"]
+    assert "| slow | random | " in (tmp_path / "tables.md").read_text()
+    assert r" $\pm$ " in (tmp_path / "tables.tex").read_text()
     page = (tmp_path / "report.html").read_text()
     assert "TV beats random" in page
     assert "data:image/png;base64," in page

@@ -10,7 +10,9 @@ import xarray as xr
 from scipy import stats
 
 import driftpeak as dp
+from driftpeak.simulation import verdict
 from driftpeak.simulation._samples import half_interval
+from driftpeak.simulation._table import RegretTable
 
 BOX = dp.Box(
     {
@@ -247,6 +249,47 @@ def test_one_trial_has_no_interval():
     assert "one trial, without intervals" in made.caption
     assert "| |" in made.to_markdown().replace("  ", " ")
     assert math.isnan(half_interval(REGRET[0, :1], independent_trials=True))
+
+
+def test_decimals_are_aligned_and_half_widths_follow_the_mean():
+    """The smallest half-width, 0.0062, has two digits; all numbers have as many decimals."""
+    frame = pd.DataFrame(
+        {
+            "rank": pd.array([1, 2, None], dtype="Int64"),
+            "mean_regret": [0.0791, 0.5, 12.3456],
+            "low": [0.0729, 0.4, 12.0],
+            "high": [0.0853, 0.6, 12.6912],
+            "beside_best": ["best", "worse", "yardstick"],
+        },
+        index=["a", "b", "c"],
+    )
+    made = RegretTable(frame, "Regret.")
+    assert [line.split(" | ")[2:4] for line in made.to_markdown().splitlines()[2:]] == [
+        ["0.0791", "0.0729 to 0.0853"],
+        ["0.5000", "0.4000 to 0.6000"],
+        ["12.3456", "12.0000 to 12.6912"],
+    ]
+    short = made.to_markdown(form="plus-minus").splitlines()
+    assert short[0] == "| policy | rank | mean regret | compared with the best |"
+    assert short[1] == "| --- | ---: | ---: | --- |"
+    assert short[2] == "| a | 1 | 0.0791 ± 0.0062 | best |"
+    latex = made.to_latex(form="plus-minus")
+    assert r"\begin{tabular}{lrrl}" in latex
+    assert r"a & 1 & 0.0791 $\pm$ 0.0062 & best \\" in latex
+
+
+def test_intervals_of_paired_differences():
+    """Student's t over the trials' differences, as scipy computes it."""
+    regret = np.random.default_rng(3).uniform(0, 1, (2, 6, 5))
+    regret[1] += 0.2
+    judged = verdict(record(regret), independent_trials=True)
+    ((name, compared),) = judged.others.items()
+    assert name == "second"
+    each = (regret[1] - regret[0]).mean(axis=1)
+    found = stats.ttest_1samp(each, 0).confidence_interval(0.95)
+    np.testing.assert_allclose(compared.interval, (found.low, found.high), rtol=1e-9)
+    one = verdict(record(regret[:, :1]), independent_trials=True)
+    assert np.isnan(one.others["second"].interval).all()
 
 
 def odd_names():

@@ -1,5 +1,6 @@
 """Comparison of policies with the best one, with a test of the significance of differences."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,11 +25,14 @@ class Compared:
         difference: difference of mean regret per step, in units of the reward, at least 0.
         stderr: standard error of the difference; NaN if there is only one sample.
         p_value: two-sided p-value, adjusted for all comparisons (Holm).
+        interval: 95 % interval of the difference, for this comparison alone (Student's t over the
+            samples of paired differences); NaN if there is only one sample.
     """
 
     difference: float
     stderr: float
     p_value: float
+    interval: tuple[float, float] = (math.nan, math.nan)
 
     @property
     def worse(self) -> bool:
@@ -161,10 +165,17 @@ def verdict(
         differences.append((difference, error, p_value))
     adjusted = holm([p_value for _, _, p_value in differences])
     compared = {
-        name: Compared(difference, error, float(p_value))
+        name: Compared(difference, error, float(p_value), _interval(difference, error, samples))
         for name, (difference, error, _), p_value in zip(others, differences, adjusted, strict=True)
     }
     return Verdict(best, compared, samples)
+
+
+def _interval(difference: float, error: float, samples: int) -> tuple[float, float]:
+    if samples < 2:
+        return math.nan, math.nan
+    half = float(stats.t.ppf(1 - LEVEL / 2, samples - 1)) * error
+    return difference - half, difference + half
 
 
 @checked

@@ -1,11 +1,12 @@
 """Table for a paper: mean regrets of policies with intervals, ranked."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import xarray as xr
 
+from driftpeak._core.aligned import decimals_of, number_text
 from driftpeak._core.argument_types import checked
 from driftpeak.simulation._comparison import LEVEL, Verdict, verdict
 from driftpeak.simulation._regrets import check_runs, regret_unit, regrets_of
@@ -14,11 +15,13 @@ from driftpeak.simulation._samples import by_sample, half_interval
 if TYPE_CHECKING:
     import pandas as pd
 
+Form = Literal["interval", "plus-minus"]
 KINDS = ("best", "alike", "worse", "yardstick")
 ESCAPES = {character: rf"\{character}" for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
 }
 
 
@@ -39,20 +42,30 @@ class RegretTable:
     frame: "pd.DataFrame"
     caption: str
 
-    def to_markdown(self) -> str:
-        """Return the table in Markdown for GitHub and Sphinx, without the caption."""
-        head, *rows = self._cells()
-        lines = [head, ["---", "---:", "---:", "---:", "---"], *rows]
+    def to_markdown(self, form: Form = "interval") -> str:
+        """Return the table in Markdown for GitHub and Sphinx, without the caption.
+
+        Arguments:
+            form: "interval" has the ends of the 95 % interval in a column; "plus-minus" has half of
+                its width after the mean, as in 0.079 ± 0.006. All rows have equally many decimals.
+        """
+        head, *rows = self._cells(form)
+        lines = [head, ["---", *["---:"] * (len(head) - 2), "---"], *rows]
         escaped = ([cell.replace("|", r"\|") for cell in line] for line in lines)
         return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
 
-    def to_latex(self) -> str:
-        """Return the table in LaTeX, with the caption; it needs the package booktabs."""
-        head, *rows = (" & ".join(map(_latex, line)) + r" \\" for line in self._cells())
+    def to_latex(self, form: Form = "interval") -> str:
+        """Return the table in LaTeX, with the caption; it needs the package booktabs.
+
+        Arguments:
+            form: as for `to_markdown`.
+        """
+        cells = self._cells(form)
+        head, *rows = (" & ".join(map(in_latex, line)) + r" \\" for line in cells)
         lines = [
             r"\begin{table}",
-            rf"\caption{{{_latex(self.caption)}}}",
-            r"\begin{tabular}{lrrrl}",
+            rf"\caption{{{in_latex(self.caption)}}}",
+            rf"\begin{{tabular}}{{l{'r' * (len(cells[0]) - 2)}l}}",
             r"\toprule",
             head,
             r"\midrule",
@@ -70,15 +83,25 @@ class RegretTable:
         """Return the table with its caption, for notebooks."""
         return str(self)
 
-    def _cells(self) -> list[list[str]]:
+    def _cells(self, form: Form) -> list[list[str]]:
         import pandas as pd
 
-        rows = [["policy", "rank", "mean regret", "95 % interval", "compared with the best"]]
+        wide = form == "interval"
+        numbers = ["mean regret", "95 % interval"] if wide else ["mean regret"]
+        rows = [["policy", "rank", *numbers, "compared with the best"]]
+        decimals = decimals_of((self.frame["high"] - self.frame["low"]) / 2)
         for name, row in self.frame.iterrows():
             rank = "" if pd.isna(row["rank"]) else str(row["rank"])
-            interval = "" if pd.isna(row["low"]) else f"{row['low']:.4g} to {row['high']:.4g}"
-            mean = f"{row['mean_regret']:.4g}"
-            rows.append([str(name), rank, mean, interval, str(row["beside_best"])])
+            mean, *ends = (
+                number_text(row[key], decimals) for key in ("mean_regret", "low", "high")
+            )
+            known = not pd.isna(row["low"])
+            if wide:
+                numbers = [mean, " to ".join(ends) if known else ""]
+            else:
+                half = number_text((row["high"] - row["low"]) / 2, decimals)
+                numbers = [f"{mean} ± {half}" if known else mean]
+            rows.append([str(name), rank, *numbers, str(row["beside_best"])])
         return rows
 
 
@@ -148,6 +171,6 @@ def _caption(runs: xr.Dataset, samples: int, independent: bool) -> str:
     return f"{what} of one history; 95 % intervals (Student's t) over {samples} blocks of steps."
 
 
-def _latex(text: str) -> str:
+def in_latex(text: str) -> str:
     """Return a text with the special characters of LaTeX escaped."""
     return "".join(ESCAPES.get(character, character) for character in text)

@@ -13,6 +13,7 @@ from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.files import SUMMARY, content, writing
 from driftpeak.experiments.experiment import Experiment
 from driftpeak.experiments.running.registry import EXPERIMENTS
+from driftpeak.experiments.running.regret_tables import tables
 from driftpeak.experiments.running.report import (
     JudgedExperiment,
     as_json,
@@ -104,6 +105,8 @@ def _write_report(
     directory: Path, result: dict[str, object], pictures: dict[str, list[bytes]]
 ) -> None:
     write_bytes(directory / "report.html", page(result, pictures).encode())
+    for name, table in tables(result).items():
+        write_bytes(directory / name, table.encode())
     text = json.dumps(result, indent=2, allow_nan=False) + "\n"
     write_bytes(directory / SUMMARY, text.encode())
 
