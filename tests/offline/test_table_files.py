@@ -155,7 +155,7 @@ FILES = (
          ("line 1: no header line, its first cell is '2026-01-01'",)),
     File("a blank name", "t,a,,b\n0,1,2,3\n1,3,4,5\n", ("line 1: column 3 has no name",)),
     File("merged header cells", ",Room 1,,Room 2,\nt,temp,hum,temp,hum\n0,1,2,3,4\n1,2,3,4,5\n",
-         ("line 1: column 3 has no name", "write out every name in one header line")),
+         ("line 1: column 3 has no name", "give header_rows=2 for two header lines")),
     File("the same name twice", "t,a,b,a\n0,1,2,3\n1,3,4,5\n",
          ("columns 2 and 4 are both named 'a'; give every column its own name",)),
     File("pandas' index", ",a,b\n0,1,2\n1,3,4\n", Read(WHOLE)),
@@ -172,7 +172,7 @@ FILES = (
           "line 2 is the first with 3 cells", "remove the lines above it or begin them with #")),
     File("a sum at the end", PLAIN + "end of report\n", ("line 4: expected 3 cells", "found 1")),
     File("a second header line of units", "t,a,b\n,[C],[C]\n0,1,2\n1,3,4\n",
-         ("line 2, column 'a': '[C]' is not a number", 'join it with the first, "speed [mph]"')),
+         ("line 2, column 'a': '[C]' is not a number", 'give header_rows=2')),
     File("a short line", "t,a,b\n0,1,2\n1,3\n",
          ("line 3: expected 3 cells as in the header, found 2; check for a missing cell",)),
     File("a long line", "t,a,b\n0,1,2\n1,3,4,5\n", ("line 3: expected 3 cells", "found 4")),
@@ -308,7 +308,7 @@ FILES = (
          "date,time,a,b\n2026-01-05,13:00,1,2\n2026-01-05,14:00,3,4\n",
          ("line 2, column 'time': '13:00' is not a number", "join the columns date and time")),
     File("times in a later column", "x,date,a\n1,2026-01-05,2\n3,2026-01-06,4\n",
-         ("line 2, column 'date'", "give time_column=date")),
+         ("line 2, column 'date'", 'give time_column="date"')),
     File("times in a later column, named", "x,date,a\n1,2026-01-05,2\n3,2026-01-06,4\n",
          Read(WHOLE, arms=("x", "a"), times=("2026-01-05", "2026-01-06")), {"time_column": "date"}),
     File("a time column with a unit, named", "x,clock [s],a\n1,0,2\n3,1,4\n",
@@ -316,8 +316,8 @@ FILES = (
     # long tables
     File("long", LONG, Read(TENS, times=("1", "2")), AS_LONG),
     File("long, not said", LONG,
-         ("line 2, column 'sensor': 'a' is not a number",
-          "index=time, columns=sensor, values=reading")),
+         ("the times in column 'time' repeat, once for each value of 'sensor'",
+          'index="time", columns="sensor", values="reading"')),
     File("long, times out of order", "time,sensor,reading\n10,a,30\n9,b,20\n9,a,10\n10,b,40\n",
          Read(TENS, arms=("a", "b"), times=("9", "10")), AS_LONG),
     File("long, with dates and a unit",
@@ -388,7 +388,7 @@ def test_the_largest_file_is_stated(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_the_hour_that_comes_twice_is_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "rewards.csv"
     path.write_text(dated("2026-10-25 02:00", "2026-10-25 03:00", "2026-10-25 02:00"))
-    with pytest.warns(DriftpeakWarning, match="decrease by an hour or less in 1 places.*line 4"):
+    with pytest.warns(DriftpeakWarning, match="decrease by an hour or less in 1 place,.*line 4"):
         table = read_table(path)
     assert table.values.shape == (3, 2)
 
@@ -396,7 +396,7 @@ def test_the_hour_that_comes_twice_is_a_warning(tmp_path: Path) -> None:
 def test_a_time_that_is_repeated_is_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "rewards.csv"
     path.write_text(dated("2026-10-25", "2026-10-26", "2026-10-26"))
-    with pytest.warns(DriftpeakWarning, match="1 lines repeat the previous time.*line 4"):
+    with pytest.warns(DriftpeakWarning, match="1 line repeats the previous time.*line 4"):
         table = read_table(path)
     assert len(table.doubts) == 1
 

@@ -1,7 +1,7 @@
 """`driftpeak plan`."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,7 @@ from driftpeak.cli.option_groups import bundled
 from driftpeak.cli.options import Json
 from driftpeak.cli.printing import note
 from driftpeak.cli.spinner import busy
-from driftpeak.cli.table_options import TableOptions
+from driftpeak.cli.table_options import TableOptions, in_options, read
 
 if TYPE_CHECKING:
     from driftpeak.theory.planner import Plan
@@ -79,9 +79,7 @@ def plan(
     table = None
     if data is not None:
         with busy(f"reading {data.name}"):
-            from driftpeak.offline.data import read_table
-
-            table = read_table(data, **asdict(reading))
+            table = read(data, reading)
     with busy("loading"):
         from driftpeak.cli.plan_report import print_plan, summary
 
@@ -92,7 +90,7 @@ def plan(
         print(json.dumps({**made_by, **summary(result), "notes": notes}, indent=2, allow_nan=False))
         return
     for text in notes:
-        note(text)
+        note(in_options(text))
     print_plan(result)
 
 

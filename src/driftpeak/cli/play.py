@@ -21,7 +21,7 @@ from driftpeak.cli.options import (
 from driftpeak.cli.printing import note, report
 from driftpeak.cli.program_cache import keep_programs
 from driftpeak.cli.spinner import busy
-from driftpeak.cli.table_options import TableOptions
+from driftpeak.cli.table_options import TableOptions, in_options, read
 from driftpeak.offline._policy_specs.lines import check_texts, lines
 
 Policies = Annotated[
@@ -116,9 +116,7 @@ def replay(
             "to save one, or create a live study on a space with a context."
         )
     with busy(f"reading {data.name}"):
-        from driftpeak.offline.data import read_table
-
-        table = read_table(data, **asdict(reading))
+        table = read(data, reading)
     with busy("loading"):
         keep_programs()
         from driftpeak.live._policy_file import check_policy_path
@@ -127,7 +125,7 @@ def replay(
     if save is not None:
         check_policy_path(save)
     for text in table.notes:
-        note(text)
+        note(in_options(text))
     texts = policy or (*DEFAULT_POLICIES, *HISTORIC)
     with workers.start() as executor:
         runs = play(

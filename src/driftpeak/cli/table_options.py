@@ -1,9 +1,16 @@
 """Options for reading a file of recorded rewards, shared by several commands."""
 
-from dataclasses import dataclass
-from typing import Annotated
+import re
+import shlex
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from driftpeak._core.errors import DriftpeakError
+
+if TYPE_CHECKING:
+    from driftpeak.offline.data import RewardTable
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,37 @@ class TableOptions:
         typer.Option(
             "--context-column",
             help="Column of a context, which is known before each decision, such as the weekday or "
-            "the load; may be repeated.",
+            "the load; may be repeated. By default, text that repeats is a context.",
         ),
     ] = None
+    blank: Annotated[
+        list[str] | None,
+        typer.Option(help="A further text of missing values, such as -; may be repeated."),
+    ] = None
+    header_rows: Annotated[
+        int, typer.Option(help="Number of header lines, whose cells are joined.")
+    ] = 1
+
+
+def read(data: Any, reading: TableOptions) -> "RewardTable":
+    """Return the table of a file; messages name the options of the command line."""
+    from driftpeak.offline.data import read_table
+
+    try:
+        return read_table(data, **asdict(reading))
+    except DriftpeakError as error:
+        raise type(error)(in_options(str(error))) from None
+
+
+def in_options(text: str) -> str:
+    """Replace arguments of Python, as in `missing=interpolate`, by options of the command line."""
+    names = {each.name: each.name.replace("_", "-") for each in fields(TableOptions)}
+    names["context_columns"] = "context-column"
+
+    def option(found: re.Match[str]) -> str:
+        value = (found["value"] or "").strip('"')
+        return f"--{names[found['name']]}" + (f" {shlex.quote(value)}" if value else "")
+
+    return re.sub(
+        rf"(?<![\w-])(?P<name>{'|'.join(names)})=(?P<value>\"[^\"]*\"|[^\s,;)]+)?", option, text
+    )

@@ -344,7 +344,7 @@ class LimitedEngine(GPEngine):
     def _rehearse_told(self, sample: Sample, random: np.random.Generator) -> None:
         super()._rehearse_told(sample, random)
         for quantity in self.quantities.values():
-            edge = next(end for end in quantity.limit.span if np.isfinite(end))
+            edge = next(end for end in quantity.limit.widest if np.isfinite(end))
             quantity.told(Sample(sample.setting, sample.time), float(edge + random.normal()))
 
     # the state

@@ -70,7 +70,7 @@ class Diagnostics:
 
 def durations(found: Diagnostics) -> dict[str, str]:
     """Return the durations of diagnostics in seconds as texts with units."""
-    lengths = {
+    lengths: dict[str, float | None] = {
         "half_life": found.half_life,
         "newest_age": found.newest_age,
         "median_age": found.median_age,

@@ -16,6 +16,7 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import (
     DataError,
     DriftpeakError,
+    at_least_integer,
     finite_array,
     shown,
     warn,
@@ -24,6 +25,7 @@ from driftpeak.offline.data._reading.contexts import Contexts, by_time, without_
 from driftpeak.offline.data._reading.csv_dialects import Sheet, labels, read_sheet
 from driftpeak.offline.data._reading.decoding import PARQUET, content_of, decoded
 from driftpeak.offline.data._reading.headers import check_names, column_of, is_time_name, unit_of
+from driftpeak.offline.data._reading.layouts import check_layout
 from driftpeak.offline.data._reading.long_tables import Long, long_columns, widened
 from driftpeak.offline.data._reading.messages import cell_error, quoted
 from driftpeak.offline.data._reading.missing_values import Missing, treated
@@ -36,13 +38,20 @@ from driftpeak.offline.data._reading.numbers import (
 )
 from driftpeak.offline.data._reading.outliers import Outliers, doubtful
 from driftpeak.offline.data._reading.parquet import read_parquet
-from driftpeak.offline.data._reading.timestamps import Dates, check_order, read_stamps
+from driftpeak.offline.data._reading.timestamps import (
+    Dates,
+    check_order,
+    clock_changes,
+    read_stamps,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Dates", "Decimal", "Missing", "Outliers", "RewardTable", "read_table"]
 
+MOST_HEADERS = 10
+LONGEST_MARK = 10  # characters of a text that may stand for missing values
 LARGEST = 1e100  # largest value of a cell, so that sums of squares do not overflow
 
 
@@ -123,6 +132,8 @@ def read_table(
     columns: str | None = None,
     values: str | None = None,
     context_columns: Sequence[str] | None = None,
+    blank: Sequence[str] | None = None,
+    header_rows: int = 1,
 ) -> RewardTable:
     """Read a table of rewards from a CSV file, plain or compressed with gzip, or from Parquet.
 
@@ -153,7 +164,11 @@ def read_table(
         index, columns, values: for a long table, with one line per time and arm: the names of the
             columns of the times, of the arms' names and of the rewards.
         context_columns: the names of context columns, whose values are known before each decision,
-            such as the weekday or the load.
+            such as the weekday or the load. By default, columns of text with at most 31 different
+            values, each of which occurs twice on average, are contexts.
+        blank: further texts of missing cells, such as "-".
+        header_rows: number of header lines of a CSV file, whose cells are joined; a blank cell of
+            the upper ones continues the cell on its left.
 
     Warns:
         DriftpeakWarning: on irregularities in the data, with rows, columns and counts; `doubts` has
@@ -174,8 +189,16 @@ def read_table(
     if content.startswith(PARQUET):
         sheet = read_parquet(path, content)
     else:
-        sheet = read_sheet(path, *decoded(path, content, encoding))
+        rows = at_least_integer("header_rows", header_rows, 1, MOST_HEADERS)
+        sheet = read_sheet(path, *decoded(path, content, encoding), rows)
     check_names(sheet, time_column)
+    if blank:
+        marks = {text.strip() for text in blank}
+        cells = sheet.cells.map(lambda cell: "" if cell.strip() in marks else cell)
+        sheet = replace(sheet, cells=cells)
+    if long is None and context_columns is None:
+        context_columns = check_layout(sheet, time_column, [])
+        sheet = replace(sheet, notes=[*sheet.notes, *map(_as_context, context_columns)])
     taken = [time_column] if time_column else [] if long is None else vars(long).values()
     sheet, contexts = without_contexts(sheet, context_columns or (), tuple(taken), decimal)
     if long is None:
@@ -195,6 +218,10 @@ def read_table(
         doubts=tuple(doubts),
         contexts=contexts,
     )
+
+
+def _as_context(name: str) -> str:
+    return f"column {quoted(name)} has text and is read as a context"
 
 
 def _wide(
@@ -217,6 +244,8 @@ def _wide(
     rewards.columns = labels(arms)
     notes = (*sheet.notes, *(stamps.notes if stamps else ()), *read_as, *of_unit)
     doubts = check_order(sheet, time_name, stamps) if time_name is not None and stamps else []
+    if time_name is not None and stamps:
+        notes = (*notes, *clock_changes(sheet, time_name, stamps))
     times = stamps.texts if stamps else None
     return rewards, RewardTable(
         rewards.to_numpy(), arms, times, time_name, notes, unit=unit, doubts=tuple(doubts)
@@ -278,22 +307,34 @@ def _numbers(
     if not why:
         why = (
             f"{quoted(cell)} is not a number; an arm's cells must be numbers such as 12.5, or "
-            f"blank if missing; {_hint(row, name, cell, time_name, list(cells.columns))}"
+            f"blank if missing; {_hint(row, name, cells, time_name)}"
         )
     raise cell_error(sheet.path, cells.index[row], name, why) from None
 
 
-def _hint(row: int, name: str, cell: str, time_name: str | None, names: Sequence[str]) -> str:
+def _hint(row: int, name: str, cells: pd.DataFrame, time_name: str | None) -> str:
     """Return advice for a cell that is not a number, by its probable cause."""
+    names, column = list(cells.columns), cells[name]
+    cell = column.iloc[row]
     if is_time_name(name):
         if time_name and re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?", cell.strip()):
             return f"if it is the time of day, join the columns {time_name} and {name} into one"
-        return f"if these are the times, give time_column={name}"
+        return f'if these are the times, give time_column="{name}"'
     if row == 0 and re.fullmatch(r"\s*[\[(].*[\])]\s*", cell):
-        return 'if this is a second header line with units, join it with the first, "speed [mph]"'
-    if len(names) < 2:
-        return "correct the cell or leave it blank"
+        return "if this is a second header line with units, give header_rows=2"
+    if len(names) < 2 or any(
+        map(is_number, (cell.strip() for cell in column if not is_blank(cell)))
+    ):
+        remedy = "correct the cell or leave it blank"
+        mark = cell.strip()
+        if len(mark) > LONGEST_MARK or '"' in mark or not mark.isprintable():
+            return remedy
+        return f'{remedy}; if it stands for a missing value, give blank="{mark}"'
+    return (
+        "correct the cell or leave it blank; if it stands for a missing value, give "
+        f'blank="{cell.strip()}"'
+    )
     return (
         "read a long table (one line per step and arm) with "
-        f"index={time_name or 'TIME'}, columns={name}, values={names[-1]}"
+        f'index="{time_name or "TIME"}", columns="{name}", values="{names[-1]}"'
     )

@@ -83,8 +83,8 @@ def labels(texts: Sequence[str]) -> pd.Index:
     return pd.Index(texts, dtype=object)
 
 
-def read_sheet(path: Path, text: str, notes: list[str]) -> Sheet:
-    """Parse a CSV text that has a header line and one line per row.
+def read_sheet(path: Path, text: str, notes: list[str], header_rows: int = 1) -> Sheet:
+    """Parse a CSV text that has one header line, or several that are joined, and one line per row.
 
     Notes report the omitted parts: lines above the header that are blank or begin with "#", blank
     lines, lines of separators only at the end, and a last column without name and values.
@@ -126,7 +126,7 @@ def read_sheet(path: Path, text: str, notes: list[str]) -> Sheet:
         notes.append("ignored separators at the end of the lines, after the last column")
         lines = [(number, row[:width]) for number, row in lines]
     _check_widths(path, lines)
-    (header, names), *rows = lines
+    (header, names), *rows = _joined(path, lines, header_rows)
     return Sheet.of(
         path,
         f"line {header}",
@@ -135,6 +135,27 @@ def read_sheet(path: Path, text: str, notes: list[str]) -> Sheet:
         [row for _, row in rows],
         notes,
     )
+
+
+def _joined(path: Path, lines: list[Line], header_rows: int) -> list[Line]:
+    """Return the lines with the first `header_rows` joined into one.
+
+    A blank cell of all except the last of these lines continues the cell on its left, as merged
+    cells of spreadsheets do.
+    """
+    if header_rows == 1:
+        return lines
+    if len(lines) < header_rows + 2:
+        raise DataError(
+            f"{path}: a table must have at least two lines of values below {header_rows} header "
+            f"lines; got {max(len(lines) - header_rows, 0)}"
+        )
+    above = [[cell.strip() for cell in row] for _, row in lines[:header_rows]]
+    for row in above[:-1]:
+        for column in range(2, len(row)):
+            row[column] = row[column] or row[column - 1]
+    names = [" ".join(filter(None, cells)) for cells in zip(*above, strict=True)]
+    return [(lines[header_rows - 1][0], names), *lines[header_rows:]]
 
 
 def _above(text: str) -> tuple[list[tuple[int, str]], int, str]:

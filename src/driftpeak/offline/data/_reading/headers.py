@@ -39,8 +39,8 @@ def check_names(sheet: Sheet, time_column: str | None) -> None:
         if not name and column > 1:
             raise DataError(
                 f"{place}: column {column} has no name; name the arm, or remove the column (a "
-                "separator at the end of lines makes one, and so do merged cells: write out every "
-                "name in one header line)"
+                "separator at the end of lines makes one, and so do merged cells: give "
+                "header_rows=2 for two header lines)"
             )
         if name in columns:
             raise DataError(

@@ -38,6 +38,7 @@ _STAMP = re.compile(
 )
 # The format that NumPy reads; such cells are kept unchanged.
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}(:\d{2}(:\d{2}(\.\d+)?)?)?)?", re.ASCII)
+FEWEST = 5  # times of which the usual step is known
 _HOUR = np.timedelta64(3600, "s")
 
 
@@ -184,6 +185,38 @@ def _parsed(texts: pd.Series[str], formats: tuple[str, ...]) -> pd.Series:
     return instants
 
 
+def _counted(text: str, count: int) -> str:
+    one = count == 1
+    return text.format(count, s="" if one else "s", not_s="s" if one else "")
+
+
+def clock_changes(sheet: Sheet, column: str, stamps: Timestamps) -> list[str]:
+    """Return a note on hours that are missing because daylight saving time began.
+
+    These are steps that are an hour longer than the usual one, on a Sunday before 4:00.
+    """
+    if stamps.instants is None or len(stamps.instants) < FEWEST:
+        return []
+    rows = np.flatnonzero(~np.isnat(stamps.instants))
+    instants = stamps.instants[rows].astype("datetime64[s]")
+    steps = np.diff(instants)
+    usual = np.median(steps)
+    days = instants[1:].astype("datetime64[D]")
+    early = instants[1:] - days <= 4 * _HOUR
+    sunday = (days.astype(int) + 4) % 7 == 0  # 1970-01-01 was a Thursday
+    skips = (steps == usual + _HOUR) & early & sunday & (usual <= _HOUR)
+    if not skips.any():
+        return []
+    row = rows[skips.argmax() + 1]
+    what = _counted(
+        "{} hour{s} missing where daylight saving time probably began", int(skips.sum())
+    )
+    return [
+        f"column {quoted(column)}: {what}, the first before {sheet.rows[row]} "
+        f"({stamps.texts[row]}); nothing was filled in"
+    ]
+
+
 def check_order(sheet: Sheet, column: str, stamps: Timestamps) -> list[str]:
     """Return descriptions of irregularities in the order of the times.
 
@@ -211,15 +244,15 @@ def check_order(sheet: Sheet, column: str, stamps: Timestamps) -> list[str]:
         )  # fmt: skip
     problems = []
     for mask, what, meaning in (
-        (steps < np.timedelta64(0, "s"), "times decrease by an hour or less in {} places",
+        (steps < np.timedelta64(0, "s"), "times decrease by an hour or less in {} place{s}",
          "this is correct if daylight saving time ends there"),
-        (steps == np.timedelta64(0, "s"), "{} lines repeat the previous time",
+        (steps == np.timedelta64(0, "s"), "{} line{s} repeat{not_s} the previous time",
          "each counts as a separate step"),
     ):  # fmt: skip
         if mask.any():
             row = rows[mask.argmax() + 1]
             problems.append(
-                f"column {quoted(column)}: {what.format(mask.sum())}, the first is "
+                f"column {quoted(column)}: {_counted(what, int(mask.sum()))}, the first is "
                 f"{sheet.rows[row]} ({stamps.texts[row]}); {meaning}"
             )
     return problems

@@ -1,0 +1,162 @@
+"""Forty files as users have them: each is read correctly, or after the remedy of each message."""
+
+import itertools
+import re
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+
+import driftpeak as dp
+from driftpeak.cli.table_options import in_options
+from driftpeak.offline.data import read_table
+
+ARMS = ("north", "south", "west")
+DIALECTS = {  # separator, decimal mark, quotes
+    "comma": (",", ".", ""),
+    "semicolon": (";", ",", ""),
+    "tab": ("\t", ".", ""),
+    "quoted": (",", ",", '"'),
+    "pipe": ("|", ".", ""),
+}
+DATES = {
+    "iso": "%Y-%m-%d %H:%M",
+    "dotted": "%d.%m.%Y %H:%M",
+    "us": "%m/%d/%Y %I:%M %p",
+    "day": "%Y-%m-%d",
+}
+LAYOUTS = ("wide", "weekday", "long", "two headers")
+GAPS = {"none": None, "dash": "-", "blank": ""}
+PARTS = (DIALECTS, DATES, LAYOUTS)
+CASES = [
+    tuple(list(part)[n] for part, n in zip(PARTS, place, strict=True))
+    for place in itertools.product(*(range(len(part)) for part in PARTS))
+    if sum(place) % 2 == 0
+]
+FORTY = [(*case, tuple(GAPS)[number % 3]) for number, case in enumerate(CASES)]
+REMEDY = re.compile(
+    r'(missing|time_column|index|columns|values|blank|header_rows)=("[^"]*"|[\w-]+)'
+)
+
+
+def written(dialect, dates, layout, gap):
+    """The text of a file, its rewards, and whether each cell is known."""
+    generator = np.random.default_rng([len(dialect), len(dates), len(layout), len(gap)])
+    count = 30
+    rewards = np.round(generator.normal(10, 2, (count, 3)), 2)
+    known = np.ones((count, 3), bool)
+    mark = GAPS[gap]
+    if mark is not None:
+        known[5, 1] = known[12, 0] = False
+    separator, decimal, quote = DIALECTS[dialect]
+    step = timedelta(days=1) if dates == "day" else timedelta(hours=6)
+    moments = [datetime(2026, 1, 10) + n * step for n in range(count)]
+    times = [moment.strftime(DATES[dates]) for moment in moments]
+
+    def number(row, column):
+        text = f"{rewards[row, column]:.2f}".replace(".", decimal)
+        return text if known[row, column] else mark
+
+    cells = [[number(row, column) for column in range(3)] for row in range(count)]
+    if layout == "long":
+        order = [(row, column) for row in range(count) for column in range(3)]
+        lines = [["sensor", "timestamp", "reading"]]
+        lines += [[ARMS[column], times[row], cells[row][column]] for row, column in order]
+    elif layout == "two headers":
+        lines = [["time", "temperature", "", ""], ["", *ARMS]]
+        lines += [[time, *row] for time, row in zip(times, cells, strict=True)]
+    else:
+        days = [[moment.strftime("%A")] if layout == "weekday" else [] for moment in moments]
+        lines = [["time", *(["weekday"] if layout == "weekday" else []), *ARMS]]
+        lines += [[t, *day, *row] for t, day, row in zip(times, days, cells, strict=True)]
+    text = "\n".join(separator.join(f"{quote}{cell}{quote}" for cell in line) for line in lines)
+    return text + "\n", rewards, known
+
+
+def next_remedy(path, given):
+    """The arguments of the first remedy of a message, or None if the file is read."""
+    try:
+        read_table(path, outliers="keep", **given)
+    except dp.DriftpeakError as error:
+        pairs = REMEDY.findall(str(error))
+        remedies = {name: value.strip('"') for name, value in reversed(pairs)}  # the first counts
+        assert pairs, str(error)
+        name = pairs[0][0]
+        value = remedies[name]
+        special = {"header_rows": lambda: {name: int(value)}, "blank": lambda: {name: [value]}}
+        return remedies if name == "index" else special.get(name, lambda: {name: value})()
+    return None
+
+
+def read(path):
+    """The table, read with the remedies of the messages, and these remedies."""
+    given = {}
+    while (found := next_remedy(path, given)) is not None:
+        assert not found.keys() & given.keys(), found  # each remedy helps at once
+        given |= found
+    return read_table(path, outliers="keep", **given), given
+
+
+def test_there_are_forty_different_files():
+    assert len(set(FORTY)) == 40
+    for number, values in enumerate((DIALECTS, DATES, LAYOUTS, GAPS)):
+        assert {case[number] for case in FORTY} == set(values)
+
+
+@pytest.mark.parametrize(("dialect", "dates", "layout", "gap"), FORTY)
+def test_a_realistic_file(tmp_path, dialect, dates, layout, gap):
+    text, rewards, known = written(dialect, dates, layout, gap)
+    path = tmp_path / "rewards.csv"
+    path.write_text(text)
+    table, given = read(path)
+    assert [name.removeprefix("temperature ") for name in table.arms] == list(ARMS)
+    np.testing.assert_allclose(table.values[known], rewards[known])
+    assert np.isfinite(table.values).all()
+    assert len(table.times) == len(rewards)
+    assert ("missing" in given) == (gap != "none")
+    assert ("index" in given) == (layout == "long")
+    assert set(table.contexts) == ({"weekday"} if layout == "weekday" else set())
+    if layout == "weekday":
+        step = timedelta(days=1) if dates == "day" else timedelta(hours=6)
+        expected = [(datetime(2026, 1, 10) + n * step).strftime("%A") for n in range(len(rewards))]
+        assert list(table.contexts["weekday"]) == expected
+
+
+def test_the_hour_that_is_missing_in_spring_is_reported(tmp_path):
+    hours = [datetime(2026, 3, 28, 20) + timedelta(hours=n) for n in range(12)]
+    lines = [f"{hour},{n},{n + 1}" for n, hour in enumerate(hours) if hour.hour != 2]
+    path = tmp_path / "spring.csv"
+    path.write_text("\n".join(["time,a,b", *lines]) + "\n")
+    (note,) = read_table(path).notes
+    assert "1 hour missing where daylight saving time probably began" in note
+    assert "2026-03-29 03:00:00" in note
+    path.write_text(
+        "\n".join(["time,a,b", *(line.replace("-03-2", "-06-2") for line in lines[:10])])
+    )
+    assert read_table(path).notes == ()
+
+
+def test_remedies_in_the_syntax_of_the_command_line():
+    text = 'fill the cells with missing=interpolate, or give index="the time", columns=arm'
+    assert in_options(text) == (
+        "fill the cells with --missing interpolate, or give --index 'the time', --columns arm"
+    )
+    assert in_options('context_columns="weekday"') == "--context-column weekday"
+    assert in_options('header_rows=2; blank="-"') == "--header-rows 2; --blank -"
+
+
+def test_a_remedy_on_the_command_line(tmp_path, run):
+    path = tmp_path / "rewards.csv"
+    path.write_text("t,a,b\n1,2,-\n2,3,4\n3,4,5\n")
+    code, out, err = run("plan", "--data", path)
+    assert (code != 0, out) == (True, "")
+    assert "give --blank -" in err
+
+
+def test_header_rows_are_checked(tmp_path):
+    path = tmp_path / "rewards.csv"
+    path.write_text("t,a,b\n1,2,3\n2,3,4\n")
+    with pytest.raises(dp.DriftpeakError, match="header_rows must be"):
+        read_table(path, header_rows=0)
+    with pytest.raises(dp.DriftpeakError, match="at least two lines of values below 2 header"):
+        read_table(path, header_rows=2)
