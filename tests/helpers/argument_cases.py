@@ -280,6 +280,7 @@ CASES = POLICIES | {
         replay.replay,
         {"table": TABLE, "policies": ["random"], "trials": 1, "progress": False},
     ),
+    "following": (replay.following, {"runs": REPLAYED, "judged": JUDGED}),
     "advise": (replay.advise, {"runs": REPLAYED, "judged": JUDGED}),
     "arms_over_time": (replay.arms_over_time, {"runs": REPLAYED, "policy": "random"}),
     "chosen_policy": (replay.chosen_policy, {"judged": JUDGED}),

@@ -78,14 +78,16 @@ def next_remedy(path, given):
     try:
         read_table(path, outliers="keep", **given)
     except dp.DriftpeakError as error:
-        pairs = REMEDY.findall(str(error))
-        remedies = {name: value.strip('"') for name, value in reversed(pairs)}  # the first counts
-        assert pairs, str(error)
-        name = pairs[0][0]
-        value = remedies[name]
-        special = {"header_rows": lambda: {name: int(value)}, "blank": lambda: {name: [value]}}
-        return remedies if name == "index" else special.get(name, lambda: {name: value})()
-    return None
+        message = str(error)
+    else:
+        return None
+    pairs = REMEDY.findall(message)
+    assert pairs, message
+    remedies = {name: value.strip('"') for name, value in reversed(pairs)}  # the first counts
+    name = pairs[0][0]
+    value = remedies[name]
+    special = {"header_rows": lambda: {name: int(value)}, "blank": lambda: {name: [value]}}
+    return remedies if name == "index" else special.get(name, lambda: {name: value})()
 
 
 def read(path):

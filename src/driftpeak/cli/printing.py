@@ -108,25 +108,34 @@ def _answer(
     The summary also gets the arms of each policy over time. The text is None if all policies are
     baselines that see the true function.
     """
-    from driftpeak.offline.replay import advise, arms_over_time, chosen_policy, follow_figure
+    from driftpeak.offline.replay import (
+        advise,
+        arms_over_time,
+        chosen_policy,
+        follow_figure,
+        following,
+    )
     from driftpeak.plots import track_figure
 
     for name, row in summary["policies"].items():
         row["arms"] = arms_over_time(runs, name)
     pictures: dict[str, Callable[[], Any]] = {"track.png": lambda: track_figure(runs, title=title)}
-    summary["follow"] = None
+    summary["follow"] = summary["following"] = None
     if judged is None:
         return None, pictures
+    paid = following(runs, judged)
+    summary["following"] = paid.as_data()
     advice = advise(runs, judged)
     shown = advice.policy if advice else chosen_policy(judged)[0]
     pictures["follow.png"] = lambda: follow_figure(runs, shown, advice, title=title)
     if advice is None:
         return (
             "No recommendation: none of these policies makes predictions. Add auto "
-            "(--policy auto) to get one."
+            f"(--policy auto) to get one.\n{paid.in_words()}"
         ), pictures
     summary["follow"] = advice.as_data()
-    return f"{advice.in_words()}\n  at {advice.when}, by {advice.policy}: {advice.why}.", pictures
+    text = f"{advice.in_words()}\n  at {advice.when}, by {advice.policy}: {advice.why}."
+    return f"{text}\n{paid.in_words()}", pictures
 
 
 def _verdict_as_data(judged: "Verdict", words: str | None) -> dict[str, Any]:
@@ -144,9 +153,12 @@ def _verdict_as_data(judged: "Verdict", words: str | None) -> dict[str, Any]:
     }
 
 
-def _plain(row: dict[str, float]) -> dict[str, Any]:
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """Return the row with None for NaN, which JSON does not have."""
-    return {key: json_number(value) for key, value in row.items()}
+    return {
+        key: list(map(json_number, value)) if isinstance(value, tuple) else json_number(value)
+        for key, value in row.items()
+    }
 
 
 def _print_table(results: "dict[str, PolicyResult]", table_data: bool, unit: str) -> None:
