@@ -125,7 +125,7 @@ def test_a_client_of_the_document_creates_asks_tells_and_reads(client):
     assert len(client.call("history", name="kiln")[1]["rewards"]) == 3
     assert client.call("describe_study", name="kiln")[1]["policy"]["drifting-gp"]["capacity"] == 32
     status, problem = client.call("create_study", new | {"seed": 5})
-    assert (status, problem["code"]) == (409, "study-mismatch")
+    assert (status, problem["code"]) == (409, "another-study")
 
 
 def test_policies_match_their_schema(client):
