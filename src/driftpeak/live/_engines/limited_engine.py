@@ -190,7 +190,9 @@ class LimitedEngine(GPEngine):
                 rows[:, column] = choice / last
                 rows = self.coding.snap(rows)
                 whole = np.column_stack([rows, np.tile(its_context, (len(rows), 1))])
-                kept = [q.kept(whole, time, contexts) >= q.required for q in self.quantities.values()]
+                kept = [
+                    q.kept(whole, time, contexts) >= q.required for q in self.quantities.values()
+                ]
                 if not np.all(kept, axis=0).any():
                     value = self.coding.box.parameters[name].decode(choice / last)
                     warn(
