@@ -365,7 +365,7 @@ def test_search_stays_in_reach_and_pays_its_way():
         gap = np.abs(discretization - here)
         costs_of_moves = np.where(CATEGORICAL, gap > 0, gap) @ np.array(price)
         top = (mean + 2 * deviation - costs_of_moves).max()
-        reachable = Reachable(here, lower, upper, np.array(price))
+        reachable = Reachable(here, here, lower, upper, np.array(price))
         row = np.asarray(highest(beliefs, searcher.trials(1), coding.discretization, reachable))
         assert ((row >= lower) & (row <= upper)).all()
         np.testing.assert_allclose(coding.snap(row), row, atol=1e-12)

@@ -138,7 +138,7 @@ def test_any_suggestion_lies_in_its_space(box, number, limited):
     if limited:
         lower = np.where(coding.categorical, 0.0, here)
         upper = np.where(coding.categorical, 1.0, here)
-        reachable = Reachable(here, lower, upper, np.ones(4))
+        reachable = Reachable(here, here, lower, upper, np.ones(4))
     row = np.asarray(_found(coding, searcher, rows, generator.normal(size=20), number, reachable))
     setting = coding.parameters(row)
     assert lies_in(box, setting), setting

@@ -70,14 +70,11 @@ class Diagnostics:
 
 def durations(found: Diagnostics) -> dict[str, str]:
     """Return the durations of diagnostics in seconds as texts with units."""
-    lengths: dict[str, float | None] = {
-        "half_life": found.half_life,
-        "newest_age": found.newest_age,
-        "median_age": found.median_age,
-        "oldest_age": found.oldest_age,
-    }
+    lengths: dict[str, float | None] = {}
     if found.motion is not None and found.motion.startswith(PERIOD):
-        lengths = {"period": float(found.motion.removeprefix(PERIOD))} | lengths
+        lengths["period"] = float(found.motion.removeprefix(PERIOD))
+    for name in ("half_life", "newest_age", "median_age", "oldest_age"):
+        lengths[name] = getattr(found, name)
     return {name: duration_text(length) for name, length in lengths.items() if length is not None}
 
 
