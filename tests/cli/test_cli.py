@@ -260,7 +260,10 @@ def write(tmp_path, text):
     [
         (HEADER + "1,2,3\n" + "".join(ROWS), [r"line 2\b", "4", "3"]),
         (HEADER + ROWS[0] + "2024-01-02,warm,1,2\n", ["line 3", "north", "warm"]),
-        (HEADER + ROWS[0] + "2024-01-02,,1,2\n" + ROWS[2], ["line 3", "north", "missing="]),
+        (
+            HEADER + ROWS[0] + "2024-01-02,,1,2\n" + ROWS[2],
+            ["line 3", "north", "--missing interpolate"],
+        ),
         ("time,a\n1,2\n2,3\n", ["at least 2|two"]),
         ("time,a,b\n1,2,3\n", ["at least 2|two"]),
         ("time,a,a\n1,2,3\n2,3,4\n", ["'a'|\"a\""]),

@@ -106,7 +106,7 @@ MADE_BY_THE_LIBRARY = {
     *("Calibration", "Choice", "Compared", "ContextsLearned", "DataSet", "Diagnostics", "Estimate"),
     *("Expected", "Fit", "Look", "Observation", "Posterior", "Prediction", "Reading", "Verdict"),
     *("PolicyResult", "RegretTable", "StoredPolicy", "Violations"),
-    *("Alternative", "Curve", "Exploit", "LogReport", "Recommendation"),
+    *("Alternative", "Curve", "Exploit", "Following", "LogReport", "Recommendation"),
 }
 """Results, which users do not make."""
 LEFT_OUT = {

@@ -52,6 +52,9 @@ class ByContext:
         name: name of a context variable that is a `Categorical`, `Boolean` or `Integer`.
         values: the bound for each of its values; None where there is no bound.
 
+    Raises:
+        DriftpeakError: there is no bound, or a bound is not a finite number.
+
     Example:
         >>> import driftpeak as dp
         >>> bound = dp.ByContext("period", {"day": 60, "night": 45})
