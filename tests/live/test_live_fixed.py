@@ -92,7 +92,7 @@ def test_fixed_values_with_a_safe_start():
         optimizer.ask(fixed={"fans": 3})
     for setting in (optimizer.pending()[0], {"heat": 0.1, "fans": 1, "mode": "eco"}):
         optimizer.tell(setting, output(setting), constraints={"noise": 40 + 5 * setting["fans"]})
-    with pytest.warns(dp.DriftpeakWarning, match="no setting with mode='fast' is predicted"):
+    with pytest.warns(dp.DriftpeakWarning, match="no setting with mode="):
         assert optimizer.ask(fixed={"fans": 2})["fans"] == 2
 
 
