@@ -2,6 +2,7 @@
 
 from driftpeak.fleet._fleet import Fleet
 from driftpeak.fleet._log import verify
+from driftpeak.fleet._population import Population
 from driftpeak.fleet._suggestions import Suggestions
 
-__all__ = ["Fleet", "Suggestions", "verify"]
+__all__ = ["Fleet", "Population", "Suggestions", "verify"]

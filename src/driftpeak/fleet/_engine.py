@@ -38,7 +38,7 @@ class Engine:
 
     @double_precision
     def __init__(self, player: Player[Any], *, seed: int, late: int) -> None:
-        self.players = [jax.tree.map(jnp.asarray, player)]
+        self.players: list[Player[Any]] = [self.prepared(player)]
         self.layout = layout_of(self.players[0])
         self.changed = changed_by_ask(self.players[0])
         self._columns = np.array(self.layout.columns(self.changed), int)
@@ -50,6 +50,11 @@ class Engine:
         self.tells = np.zeros(0, np.int64)
         self.refreshed = np.zeros(0, np.int64)  # steps since the last refresh
         self.clock = np.zeros(0)  # time of the newest ask or tell
+
+    @double_precision
+    def prepared(self, player: Player[Any]) -> Player[Any]:
+        """Return a player whose arrays are arguments of the compiled programs."""
+        return jax.tree.map(jnp.asarray, player)
 
     @property
     def bytes_per_member(self) -> int:
@@ -65,13 +70,20 @@ class Engine:
     def begin(self, rows: Rows, serials: Integers, resets: Integers) -> None:
         """Give members the states before the first observation."""
         for player, batch in self._batches(rows):
-            keys = random_keys(self.seed, serials[batch.places]).policy
-            state = programs.start(self.layout, player, keys, resets[batch.places])
+            first = self._first(player, serials, resets, batch)
             mine = rows[batch.mine]
-            self.now[mine] = self.old[mine] = np.asarray(state)[: batch.size]
+            self.now[mine] = self.old[mine] = first
         self.steps.clear(rows)
         self.tells[rows] = self.refreshed[rows] = 0
         self.clock[rows] = -np.inf
+
+    def _first(
+        self, player: Player[Any], serials: Integers, resets: Integers, batch: "Batch"
+    ) -> Any:
+        """Return the states of a batch before the first observation."""
+        keys = random_keys(self.seed, serials[batch.places]).policy
+        state = programs.start(self.layout, player, keys, resets[batch.places])
+        return np.asarray(state)[: batch.size]
 
     @double_precision
     def decide(
@@ -152,13 +164,28 @@ class Engine:
         early = (places < late) & (counts > late)
         if early.any():
             self._replay(rows[early], self.old, 0, np.full(early.sum(), late), self.middle)
+        self._recompute(rows)
+        self._store(rows)
+
+    @double_precision
+    def restart(self, rows: Rows, serials: Integers, resets: Integers) -> None:
+        """Compute the states of members, none of whose steps is dropped, from the beginning."""
+        for player, batch in self._batches(rows):
+            self.old[rows[batch.mine]] = self._first(player, serials, resets, batch)
+        late = self.steps.late
+        half = rows[self.steps.counts[rows] >= late]
+        self._replay(half, self.old, 0, np.full(len(half), late), self.middle)
+        self._recompute(rows)
+
+    def _recompute(self, rows: Rows) -> None:
+        """Replay the newest steps of members from the newest earlier state."""
+        late, counts = self.steps.late, self.steps.counts[rows]
         several = counts > late
         if several.any():
             rest = counts[several] - late
             self._replay(rows[several], self.middle, late, rest, self.now)
         if not several.all():
             self._replay(rows[~several], self.old, 0, counts[~several], self.now)
-        self._store(rows)
 
     def _replay(self, rows: Rows, source: Matrix, first: int, counts: Any, target: Matrix) -> None:
         for player, batch in self._batches(rows):

@@ -13,6 +13,7 @@ ARRAYS: dict[str, dict[str, str]] = {
     "Reset": {"serials": "<i8"},
     "Asked": {"serials": "<i8", "times": "<f8", "points": "<i4"},
     "Told": {"ids": "<i8", "rewards": "<f8", "times": "<f8"},
+    "Refreshed": {},
     "Observed": {"serials": "<i8", "points": "<i4", "rewards": "<f8", "times": "<f8"},
 }
 """The arrays of each kind of event, and their types."""
@@ -26,11 +27,14 @@ class Event(NamedTuple):
         arrays: its arrays, by name. All have one entry for each row, except `arms`, which is a
             flattened mask or empty.
         ids: the ids of new members.
+        rest: JSON-compatible data: the groups of new members ("groups"), or a new population prior
+            ("population") of a group ("group").
     """
 
     kind: str
     arrays: dict[str, np.ndarray[Any, np.dtype[Any]]]
     ids: list[Any] | None = None
+    rest: dict[str, Any] | None = None
 
 
 def to_dict(event: Event) -> dict[str, Any]:
@@ -41,6 +45,8 @@ def to_dict(event: Event) -> dict[str, Any]:
         written[name] = base64.b64encode(content.data if content.size else b"").decode()
     if event.ids is not None:
         written["members"] = event.ids
+    if event.rest is not None:
+        written["rest"] = event.rest
     return written
 
 
@@ -65,4 +71,4 @@ def from_dict(written: dict[str, Any]) -> Event:
             f"an event of a fleet must have the columns of its kind; got {error}. Restore the "
             "storage from a copy"
         ) from None
-    return Event(written["event"], arrays, ids)
+    return Event(written["event"], arrays, ids, written.get("rest"))

@@ -26,6 +26,8 @@ from driftpeak.fleet._events import Event
 from driftpeak.fleet._log import Log, description_of
 from driftpeak.fleet._members import member_ids
 from driftpeak.fleet._pending import PLACES, number_of, serial_of
+from driftpeak.fleet._pool import Pool
+from driftpeak.fleet._population import Population
 from driftpeak.fleet._rows import Rows
 from driftpeak.fleet._state import State
 from driftpeak.fleet._suggestions import Suggestions
@@ -56,6 +58,9 @@ class Fleet:
         arms: which arms each member has, booleans of shape `(members, n)`; all by default. It needs
             a policy that supports a choice among given points: `Auto` or the GP-UCB family.
         policy: "auto", or a policy of `driftpeak.policies` with as many points as the space.
+        share: which members share a prior: "none"; "all"; or the name of a column of the table of
+            members, whose values are groups. The prior of a group (mean, covariance, drift, noise
+            and period) is estimated from all its members. It needs the policy `Auto`.
         contexts: the contexts that `ask` may be given; the policy is then one of
             `contexts.cells(space)`.
         seed: seed of the random keys. The member added as number s has the key of trial s of
@@ -97,6 +102,7 @@ class Fleet:
         *,
         arms: Any = None,
         policy: Literal["auto"] | Policy = "auto",
+        share: str = "none",
         contexts: Contexts | None = None,
         seed: int = 0,
         late: int = 16,
@@ -112,13 +118,17 @@ class Fleet:
         cells = space if contexts is None else contexts.cells(space)
         self.policy = default_policy(cells) if isinstance(policy, str) else policy
         self._check_policy(len(cells))
+        self.share = share
+        self._pool = None if share == "none" else Pool(self.policy, self.horizon)
         player = self.policy.prepare(Horizon(self.horizon))
+        if self._pool is not None:
+            player = self._pool.first()
         if player.side_capacity:
             raise UnsupportedError(
                 f"a fleet supports no side queries; got {type(self.policy).__name__}. Use an "
                 "Optimizer for each member"
             )
-        self._state = State(Engine(player, seed=self.seed, late=self.late), len(space))
+        self._state = State(Engine(player, seed=self.seed, late=self.late), len(space), self._pool)
         self._members, self._pending = self._state.members, self._state.pending
         self._engine = self._state.engine
         self._log = None
@@ -154,6 +164,7 @@ class Fleet:
             contexts=None if kinds is None else Contexts(kinds),
             seed=found["seed"],
             late=found["late"],
+            share=found.get("share", "none"),
             horizon=found["horizon"],
             storage=store,
         )
@@ -167,7 +178,7 @@ class Fleet:
             "seed": self.seed,
             "late": self.late,
             "horizon": self.horizon,
-        }
+        } | ({} if self.share == "none" else {"share": self.share})
 
     def _restore(self, log: Log) -> None:
         """Apply the stored events, from a snapshot if there is one."""
@@ -259,8 +270,12 @@ class Fleet:
                 f"{shown(ids[np.argmax(asked)])}. Create a fleet with a larger horizon"
             )
         pending = self._pending.of(rows)
-        decisions = self._engine.decide(rows, times, pending, self._among(rows, kinds))
         serials = self._members.serials[rows]
+        among = self._among(rows, kinds)
+        if self._pool is not None:
+            own = self._members.groups[rows], serials, self._engine.tells[rows]
+            among = self._pool.spread(*own, among)
+        decisions = self._engine.decide(rows, times, pending, among)
         numbers = self._pending.ids(rows, serials)
         arrays = {"serials": serials, "times": decisions.times, "points": decisions.points}
         self._change(Event("Asked", arrays), decisions)
@@ -333,6 +348,7 @@ class Fleet:
         if len(mine):
             arrays = {"ids": numbers[mine], "rewards": values[mine], "times": times}
             used[mine] = self._change(Event("Told", arrays))
+            self._refresh()
         return used
 
     def _answerable(self, ids: Integers, rows: Rows, numbers: Integers, *, reject: bool) -> Any:
@@ -409,7 +425,16 @@ class Fleet:
         columns.check_valid("time", times)
         serials = self._members.serials[rows]
         arrays = {"serials": serials, "points": points, "rewards": values, "times": times}
-        return self._change(Event("Observed", arrays))
+        used = self._change(Event("Observed", arrays))
+        self._refresh()
+        return used
+
+    def _refresh(self) -> None:
+        """Estimate the priors of groups again whose number of observations has doubled."""
+        for group in [] if self._pool is None else self._pool.overdue():
+            event = self._state.refreshed(group)
+            if event is not None:
+                self._change(event)
 
     def predict(self, members: Any = None, *, time: Any) -> tuple[Matrix, Matrix, Vector]:
         """Return the prediction of each member's objective at a time.
@@ -443,9 +468,9 @@ class Fleet:
             DriftpeakError: ids that are not distinct or not new, arms of another shape, or a member
                 without arms. Nothing is changed.
         """
-        if columns.is_table(members):
-            members = columns.of_table(members, "member")
+        table, members = members, _ids(members)
         ids = member_ids(members)
+        groups = self._groups(table, len(ids))
         mask = self._members.check_new(ids, arms)
         if mask is not None and not self.policy.chooses_among:
             raise UnsupportedError(
@@ -453,7 +478,46 @@ class Fleet:
                 "the GP-UCB family"
             )
         flat = np.zeros(0, bool) if mask is None else mask.ravel()
-        self._change(Event("Added", {"arms": flat}, ids.tolist()))
+        rest = None if groups is None else {"groups": groups}
+        self._change(Event("Added", {"arms": flat}, ids.tolist(), rest))
+
+    def _groups(self, table: Any, count: int) -> list[Any] | None:
+        """Return the group of each new member; None if there are no groups."""
+        if self._pool is None or self.share == "all" or not count:
+            return None
+        if not columns.is_table(table):
+            raise DriftpeakError(
+                f"members must be a table with the columns 'member' and {self.share!r}, as share "
+                f"is {self.share!r}; got {shown(table)}. Give a table, or share='all'"
+            )
+        labels = columns.array(self.share, columns.of_table(table, self.share)).tolist()
+        if len(labels) != count or not all(isinstance(x, str | int | float) for x in labels):
+            raise DriftpeakError(
+                f"the column {self.share!r} must have one string or number for each member; got "
+                f"{shown(labels)}"
+            )
+        self._pool.check(labels)
+        return labels
+
+    def population(self, group: Any = None) -> Population | None:
+        """Return the prior that new members of a group start from.
+
+        Arguments:
+            group: a value of the column `share`; None with `share="all"`.
+
+        Returns:
+            The population prior; None before the first estimate.
+
+        Raises:
+            DriftpeakError: an unknown group, or a fleet with `share="none"`.
+        """
+        if self._pool is None:
+            raise DriftpeakError("share must be 'all' or a column for a population; got 'none'")
+        if group not in self._pool.labels:
+            raise DriftpeakError(
+                f"group must be one of {shown(self._pool.labels)}; got {shown(group)}"
+            )
+        return self._pool.populations[self._pool.newest[self._pool.labels.index(group)]]
 
     def remove(self, members: Any) -> None:
         """Remove members. Their pending suggestions can no longer be answered.
@@ -475,6 +539,11 @@ class Fleet:
 
     def __repr__(self) -> str:
         return f"Fleet({self.space!r}, {len(self):,} members, {type(self.policy).__name__})"
+
+
+def _ids(members: Any) -> Any:
+    """Return the column of ids of a table, or ids as they are."""
+    return columns.of_table(members, "member") if columns.is_table(members) else members
 
 
 def _first(members: Any) -> Any:

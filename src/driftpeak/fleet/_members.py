@@ -24,6 +24,7 @@ class Members:
         rows: their rows.
         serials: serial number by row; -1 for free rows.
         resets: number of resets by row.
+        groups: number of the group of each member by row.
         arms: arms that each member has, by row, shape `(rows, n)`; None if all have all arms.
     """
 
@@ -33,6 +34,7 @@ class Members:
         self.rows: Rows = np.zeros(0, np.intp)
         self.serials = np.zeros(0, np.int64)
         self.resets = np.zeros(0, np.int64)
+        self.groups = np.zeros(0, np.int64)
         self.arms: Any = None
         self._row_of_serial = np.zeros(0, np.int64)
 
@@ -100,7 +102,7 @@ class Members:
             raise DriftpeakError(f"a fleet must have at most {MOST:,} members in all")
         return None if arms is None else arm_mask(arms, len(ids), self.points)
 
-    def add(self, ids: np.ndarray[Any, np.dtype[Any]], mask: Any) -> Rows:
+    def add(self, ids: np.ndarray[Any, np.dtype[Any]], mask: Any, groups: Any = 0) -> Rows:
         """Add checked members, and return their rows."""
         free = np.flatnonzero(self.serials < 0)
         missing = len(ids) - len(free)
@@ -110,7 +112,7 @@ class Members:
         rows = free[: len(ids)]
         first = len(self._row_of_serial)
         self.serials[rows] = first + np.arange(len(ids))
-        self.resets[rows] = 0
+        self.resets[rows], self.groups[rows] = 0, groups
         self._row_of_serial = np.concatenate([self._row_of_serial, rows])
         if mask is not None and self.arms is None:
             self.arms = np.ones((self.room, self.points), bool)
@@ -136,7 +138,7 @@ class Members:
 
     def _grow(self, room: int) -> None:
         resize(self, ("serials",), room, fill=-1)
-        resize(self, ("resets",), room)
+        resize(self, ("resets", "groups"), room)
         if self.arms is not None:
             resize(self, ("arms",), room, fill=True)
 

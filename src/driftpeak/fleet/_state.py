@@ -10,13 +10,15 @@ from driftpeak.fleet._engine import Decisions, Engine
 from driftpeak.fleet._events import Event
 from driftpeak.fleet._members import Members, member_ids
 from driftpeak.fleet._pending import Pending, number_of, serial_of
+from driftpeak.fleet._pool import Pool
+from driftpeak.fleet._population import Population
 from driftpeak.fleet._rows import Rows
 
 PLACES = {
     "engine": ("now", "middle", "old", "whose", "tells", "refreshed", "clock"),
     "steps": ("kinds", "arms", "rewards", "times", "counts", "latest", "reach"),
     "pending": ("asked", "_number", "_points", "_times"),
-    "members": ("rows", "serials", "resets", "_row_of_serial"),
+    "members": ("rows", "serials", "resets", "groups", "_row_of_serial"),
 }
 """The arrays of each part of a snapshot."""
 
@@ -27,10 +29,12 @@ class State:
     Arguments:
         engine: the players of a fleet without members.
         points: number of arms of the space.
+        pool: the groups that share a prior, or None.
     """
 
-    def __init__(self, engine: Engine, points: int) -> None:
+    def __init__(self, engine: Engine, points: int, pool: Pool | None = None) -> None:
         self.engine, self.members, self.pending = engine, Members(points), Pending()
+        self.pool = pool
 
     def apply(self, event: Event, decisions: Decisions | None = None) -> Any:
         """Apply an event.
@@ -45,7 +49,9 @@ class State:
         """
         arrays = event.arrays
         if event.kind == "Added":
-            return self._add(event.ids or [], arrays["arms"])
+            return self._add(event.ids or [], arrays["arms"], (event.rest or {}).get("groups"))
+        if event.kind == "Refreshed":
+            return self._refresh(event.rest or {})
         if event.kind == "Told":
             rows = self.members.rows_of(serial_of(arrays["ids"]))
             numbers = number_of(arrays["ids"])
@@ -73,9 +79,10 @@ class State:
             self._begin(rows)
         return None
 
-    def _add(self, ids: list[Any], flat: Any) -> None:
+    def _add(self, ids: list[Any], flat: Any, labels: list[Any] | None) -> None:
         mask = flat.reshape(len(ids), self.members.points) if len(flat) else None
-        rows = self.members.add(member_ids(ids), mask)
+        groups = 0 if self.pool is None else self.pool.codes(labels or [None] * len(ids))
+        rows = self.members.add(member_ids(ids), mask, groups)
         self.engine.resize(self.members.room)
         self.pending.resize(self.members.room)
         self.pending.clear(rows)
@@ -83,6 +90,8 @@ class State:
         self._begin(rows)
 
     def _begin(self, rows: Rows) -> None:
+        if self.pool is not None:
+            self.engine.whose[rows] = np.array(self.pool.newest)[self.members.groups[rows]]
         self.engine.begin(rows, self.members.serials[rows], self.members.resets[rows])
 
     def _observe(self, rows: Rows, points: Integers, values: Vector, times: Vector) -> Any:
@@ -94,7 +103,29 @@ class State:
         for number in range(int(turn.max()) + 1 if len(rows) else 0):
             some = order[turn == number]
             used[some] = self.engine.tell(rows[some], points[some], values[some], times[some])
+        if self.pool is not None:
+            self.pool.count(self.members.groups[rows[used]])
         return used
+
+    def refreshed(self, group: int) -> Event | None:
+        """Return the event of a new prior of a group, or None if there is none."""
+        assert self.pool is not None
+        population = self.pool.fitted(group, self._rows_of_group(group), self.engine)
+        if population is None:
+            return None
+        return Event("Refreshed", {}, rest={"group": group, "population": population.to_dict()})
+
+    def _refresh(self, rest: dict[str, Any]) -> None:
+        """Give a new prior to a group, and to those of its members whose history is complete."""
+        assert self.pool is not None
+        self.pool.adopt(rest["group"], Population.from_dict(rest["population"]), self.engine)
+        rows = self._rows_of_group(rest["group"])
+        rows = rows[np.isneginf(self.engine.steps.reach[rows])]
+        self.engine.whose[rows] = self.pool.newest[rest["group"]]
+        self.engine.restart(rows, self.members.serials[rows], self.members.resets[rows])
+
+    def _rows_of_group(self, group: int) -> Rows:
+        return self.members.rows[self.members.groups[self.members.rows] == group]
 
     # snapshots
 
@@ -108,7 +139,8 @@ class State:
         }
         if self.members.arms is not None:
             arrays["members arms"] = self.members.arms
-        return arrays, {"members": self.members.index.to_list()}
+        rest = {"members": self.members.index.to_list()}
+        return arrays, rest | ({} if self.pool is None else {"pool": self.pool.save()})
 
     def load(self, arrays: dict[str, Any], rest: dict[str, Any]) -> None:
         """Take the state that `save` returned."""
@@ -116,6 +148,10 @@ class State:
         for place, array in arrays.items():
             part, name = place.split(" ")
             setattr(parts[part], name, array)
+        if len(self.members.groups) < self.members.room:  # of a snapshot without groups
+            self.members.groups = np.zeros(self.members.room, np.int64)
+        if self.pool is not None:
+            self.pool.load(rest["pool"], self.engine)
         ids = rest["members"]
         numbered = all(isinstance(each, int) for each in ids)
         self.members.index = pd.Index(np.array(ids, np.int64 if numbered else object))
