@@ -130,7 +130,7 @@ def test_unknown_studies_have_their_class(study):
 
 
 def test_a_folder_that_cannot_be_read_now(served, study, tmp_path, monkeypatch):
-    monkeypatch.setattr(served.app.studies._place, "path", tmp_path / "gone")
+    monkeypatch.setattr(served.app.studies.place, "path", tmp_path / "gone")
     with pytest.raises(StorageError, match="cannot be read: No such file") as found:
         study._client.studies()
     assert type(found.value) is StorageError

@@ -238,6 +238,45 @@ class Engine:
                 into[batch.mine] = np.asarray(values)[: batch.size]
         return mean, variance, noise
 
+    @double_precision
+    def errors(self, rows: Rows) -> Vector:
+        """Return the mean squared standardised error of the newest forecasts of each member.
+
+        The forecasts are of the rewards among the steps that are kept. It is NaN without rewards.
+
+        Raises:
+            UnsupportedError: the policy makes no predictions.
+        """
+        late, counts = self.steps.late, self.steps.counts[rows]
+        squares, numbers = np.zeros((2, len(rows)))
+        for source, first in ((self.old, 0), (self.middle, late)):
+            mine = np.flatnonzero(counts > first)
+            for player, batch in self._batches(rows[mine]):
+                self._check_predicts(player)
+                some, places = rows[mine[batch.places]], mine[batch.mine]
+                last = np.minimum(self.steps.counts[some] - first, late)
+                each = programs.errors(
+                    self.layout, player, source[some], *self.steps.part(some, first), last
+                )
+                squares[places] += np.asarray(each[0])[: batch.size]
+                numbers[places] += np.asarray(each[1])[: batch.size]
+        return squares / np.where(numbers > 0, numbers, np.nan)
+
+    @double_precision
+    def read(self, rows: Rows, name: str) -> Vector:
+        """Return a reported number of each member; NaN if the policy does not report it."""
+        found = np.full(len(rows), np.nan)
+        if name in self.players[0].readings:
+            for player, batch in self._batches(rows):
+                values = programs.read(self.layout, player, self.now[rows[batch.places]])[name]
+                found[batch.mine] = np.asarray(values)[: batch.size]
+        return found
+
+    def _check_predicts(self, player: Player[Any]) -> None:
+        state = jax.eval_shape(player.init, jax.random.key(0))
+        if jax.eval_shape(player.predict, state, jnp.zeros(())) is None:
+            raise UnsupportedError("this policy makes no predictions. Use another policy")
+
     def _batches(self, rows: Rows) -> Iterator[tuple[Player[Any], "Batch"]]:
         """Return the batches of some members, by player, members in the same phase together."""
         if not len(rows):

@@ -436,12 +436,13 @@ class Fleet:
             if event is not None:
                 self._change(event)
 
-    def predict(self, members: Any = None, *, time: Any) -> tuple[Matrix, Matrix, Vector]:
+    def predict(self, members: Any = None, *, time: Any = None) -> tuple[Matrix, Matrix, Vector]:
         """Return the prediction of each member's objective at a time.
 
         Arguments:
             members: distinct ids; all members by default.
-            time: one time or one for each member, not before its latest step.
+            time: one time or one for each member; by default, and at the earliest, the time of its
+                latest step.
 
         Returns:
             The mean and the variance of the noiseless objective, shape `(members, n)`, in units of
@@ -453,9 +454,35 @@ class Fleet:
             DriftpeakError: an unknown member, or a time that is not a finite number.
         """
         _, rows = self._members.find(members)
-        times = columns.reals("time", time, len(rows), scalar=True)
+        latest = np.nan_to_num(self._engine.steps.latest[rows], neginf=0.0)
+        times = columns.reals("time", latest if time is None else time, len(rows), scalar=True)
         columns.check_valid("time", times)
         return self._engine.predict(rows, times)
+
+    def diagnostics(self, members: Any = None) -> dict[str, Any]:
+        """Return how each member moves, and how its rewards differ from their forecasts.
+
+        Arguments:
+            members: distinct ids; all members by default.
+
+        Returns:
+            Arrays by name, with one entry for each member: "member"; "observations", the number
+            since the last reset; "drift", the estimated drift per step, NaN if the policy estimates
+            none; and "error", the mean squared error of one-step forecasts of the newest rewards
+            (those that are kept, see `late`), in units of the forecast variance: about 1 for a good
+            model, NaN without rewards.
+
+        Raises:
+            UnsupportedError: the policy makes no predictions.
+            DriftpeakError: an unknown member.
+        """
+        ids, rows = self._members.find(members)
+        return {
+            "member": ids.copy(),
+            "observations": self._engine.tells[rows],
+            "drift": self._engine.read(rows, "believed_drift"),
+            "error": self._engine.errors(rows),
+        }
 
     def add(self, members: Any, *, arms: Any = None) -> None:
         """Add members.

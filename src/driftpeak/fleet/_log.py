@@ -167,6 +167,15 @@ def check_format(found: dict[str, Any], store: Store) -> None:
         )
 
 
+def is_fleet(store: Store) -> bool:
+    """Return whether a store has a fleet."""
+    try:
+        found = store.describe()
+    except DriftpeakError:
+        return False
+    return found is not None and found.get("format") == FORMAT
+
+
 def description_of(store: Store) -> dict[str, Any]:
     """Return the stored description of a fleet.
 

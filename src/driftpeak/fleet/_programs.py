@@ -115,6 +115,57 @@ def replay(
 
 
 @partial(jax.jit, static_argnums=0)
+def errors(
+    layout: Layout,
+    player: Player[Any],
+    rows: Float[Array, "b w"],
+    kinds: Int[Array, "b s"],
+    arms: Int[Array, "b s"],
+    rewards: Float[Array, "b s"],
+    times: Float[Array, "b s"],
+    counts: Int[Array, " b"],
+) -> tuple[Float[Array, " b"], Int[Array, " b"]]:
+    """Return the sum of squared standardised errors of one-step forecasts, and their number.
+
+    The forecasts are those of the rewards among the first `counts` steps of each member.
+    """
+
+    def chunk(rows: Any, kinds: Any, arms: Any, rewards: Any, times: Any, counts: Any) -> Any:
+        def one(state: Any, kind: Any, arm: Any, reward: Any, time: Any) -> Any:
+            found = player.predict(state, time)
+            assert found is not None
+            total = jnp.maximum(found.variance[arm], 0.0) + found.noise_variance
+            asked = player.ask(state, time)[0]
+            told = player.tell(state, arm, reward, time)
+            after = jax.tree.map(partial(jnp.where, kind == TELL), told, asked)
+            return after, (reward - found.mean[arm]) ** 2 / total
+
+        def step(number: Any, before: Any) -> Any:
+            states, squares, count = before
+            seen = (kinds[:, number], arms[:, number], rewards[:, number], times[:, number])
+            after, error = jax.vmap(one)(states, *seen)
+            due = number < counts
+            told = due & (seen[0] == TELL)
+            return _where(due, after, states), squares + jnp.where(told, error, 0.0), count + told
+
+        size = len(counts)
+        first = layout.unpack(rows), jnp.zeros(size), jnp.zeros(size, int)
+        return jax.lax.fori_loop(0, counts.max(), step, first)[1:]
+
+    return _by_chunk(chunk, (rows, kinds, arms, rewards, times, counts))
+
+
+@partial(jax.jit, static_argnums=0)
+def read(layout: Layout, player: Player[Any], rows: Float[Array, "b w"]) -> dict[str, Any]:
+    """Return the reported quantities of each member."""
+
+    def chunk(rows: Any) -> Any:
+        return jax.vmap(player.read)(layout.unpack(rows))
+
+    return _by_chunk(chunk, (rows,))
+
+
+@partial(jax.jit, static_argnums=0)
 def refresh(layout: Layout, player: Player[Any], rows: Float[Array, "b w"]) -> Float[Array, "b w"]:
     """Return the states without accumulated rounding errors."""
 

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.numerics.threads import single_threaded_lapack
+from driftpeak.service._fleets import Fleets, router as fleets
 from driftpeak.service._limits import Limits
 from driftpeak.service._middleware import Guard
 from driftpeak.service._problems import Problem, ProblemError, in_words, show_problem
@@ -68,6 +69,7 @@ def make_app(
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.studies = studies
+    app.state.fleets = Fleets(studies)
     app.state.folder = place.path if isinstance(place, Folder) else None
     app.add_exception_handler(ProblemError, show_problem)
     app.add_exception_handler(DriftpeakError, show_problem)
@@ -76,6 +78,7 @@ def make_app(
     app.add_exception_handler(Exception, _failed)
     app.include_router(router)
     app.include_router(results)
+    app.include_router(fleets)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     allowed = None if hosts is None else frozenset(host.lower() for host in hosts)
     return Guard(app, _page(), studies, token, allowed)

@@ -15,6 +15,8 @@ from driftpeak.service._problems import WAIT, ProblemError
 from driftpeak.service._studies import Studies
 
 API = "/api"
+KINDS = b"application/json", b"application/vnd.apache.arrow.stream"
+"""Types of bodies; a page of another origin cannot send them without permission."""
 CLIENTS = 10_000  # the number of clients whose rates are stored
 HEADERS = [
     (
@@ -110,10 +112,11 @@ class Guard:
         self._check_token(headers)
         if scope["method"] == "POST":
             kind = b"".join(headers.get(b"content-type", [])).partition(b";")[0].strip().lower()
-            if kind != b"application/json":
+            if kind not in KINDS:
                 raise ProblemError(
                     "no-json",
-                    "the body must be JSON, with the header Content-Type: application/json",
+                    "the body must be JSON, with the header Content-Type: application/json (or, for "
+                    "fleets, an Arrow stream)",
                 )
 
     def _check_host(self, headers: Headers) -> None:

@@ -77,14 +77,17 @@ Rows = Annotated[int, Query(ge=1, le=MOST_ROWS, description="Maximum number of r
 
 
 @router.get("/studies", response_model=bodies.StudyList)
-async def list_studies(studies: All) -> Any:
+async def list_studies(studies: All, request: Request) -> Any:
     """List all studies."""
+    fleets = request.app.state.fleets
     summaries = []
     for name in await studies.names():
         try:
             kept = await studies.kept(name)
             summaries.append(await studies.read_of(kept, partial(_summary, kept)))
         except (DriftpeakError, ProblemError) as error:  # the other studies are listed all the same
+            if await fleets.has(name):
+                continue
             nothing = dict.fromkeys(("policy", "told", "pending", "latest"))
             summaries.append({"name": name, "problem": str(error), **nothing})
     return {"studies": summaries}

@@ -74,7 +74,7 @@ class Studies:
     """All studies of a storage, for the requests of one event loop."""
 
     def __init__(self, place: Place, limits: Limits) -> None:
-        self.limits, self._place = limits, place
+        self.limits, self.place = limits, place
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # ordered by last use
         self._creating = asyncio.Lock()
         self._computing = ThreadPoolExecutor(COMPUTING, "computing")
@@ -113,7 +113,7 @@ class Studies:
 
     async def names(self) -> list[str]:
         """Return the names of all studies."""
-        return await self.read(self._place.names)
+        return await self.read(self.place.names)
 
     async def kept(self, name: str) -> Kept:
         """Return an existing study, and open it if necessary.
@@ -130,9 +130,9 @@ class Studies:
         return kept
 
     def _open(self, name: str) -> StudyIndex:
-        if name not in self._place.names():
+        if name not in self.place.names():
             raise StudyNotFoundError(f"there is no study {name!r} here")
-        return StudyIndex(self._place.store(name))
+        return StudyIndex(self.place.store(name))
 
     async def create(self, name: str, make: Callable[[Any], Optimizer]) -> bool:
         """Create a study, or check that the existing study has equal arguments.
@@ -161,11 +161,11 @@ class Studies:
                     "Remove some from the storage, or start the service with a larger --studies.",
                 )
             if not there:
-                await self._compute(lambda: make(self._place.store(name)))
+                await self.compute(lambda: make(self.place.store(name)))
         kept = await self.kept(name)
         if there:
             # compares every argument with the stored ones
-            await self._with(kept, lambda: make(self._place.store(name)))
+            await self._with(kept, lambda: make(self.place.store(name)))
         return not there
 
     async def delete(self, name: str) -> None:
@@ -217,7 +217,7 @@ class Studies:
                 if kept.name in self._kept:
                     self._kept.move_to_end(kept.name)
                 try:
-                    return await self._compute(act)
+                    return await self.compute(act)
                 except GONE:
                     self._drop(kept)
                     raise
@@ -226,7 +226,7 @@ class Studies:
         finally:
             kept.waiting -= 1
 
-    async def _compute(self, act: Callable[[], Result]) -> Result:
+    async def compute(self, act: Callable[[], Result]) -> Result:
         """Run a computation in a thread, when fewer than `AT_ONCE` others are running.
 
         With many more at once, all would take as long as the longest. A computation that takes
@@ -240,7 +240,7 @@ class Studies:
 
     def _optimizer(self, kept: Kept) -> Optimizer:
         if kept.optimizer is None:
-            kept.optimizer = Optimizer.load(self._place.store(kept.name))
+            kept.optimizer = Optimizer.load(self.place.store(kept.name))
         kept.size = FURTHER + kept.index.size * 2 + size_of(kept.optimizer)
         return kept.optimizer
 

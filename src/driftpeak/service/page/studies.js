@@ -1,14 +1,16 @@
 // The list of studies.
 import { get } from "./api.js";
-import { make } from "./elements.js";
+import { make, section } from "./elements.js";
 import { Moments } from "./moments.js";
 
 const AGAIN = 5000; // milliseconds between updates
 
-export async function showStudies(studies, main, status, signal) {
+export async function showStudies(studies, fleets, main, status, signal) {
   const list = make("ul", { class: "rows", id: "studies" });
   const words = make("p", {});
-  main.replaceChildren(make("h1", { tabindex: "-1" }, "Studies"), words, list);
+  const others = fleets.length ? section("Fleets", make("ul", { class: "rows", id: "fleets" },
+    ...fleets.map((name) => make("li", {}, make("a", { href: `#fleet:${name}` }, name))))) : null;
+  main.replaceChildren(...[make("h1", { tabindex: "-1" }, "Studies"), words, list, others].filter(Boolean));
   show(studies);
   while (!signal.aborted) {
     await new Promise((done) => { setTimeout(done, AGAIN); });
