@@ -156,3 +156,25 @@ def test_any_argument_is_accepted_or_refused_without_a_change(name, data):
 
 
 FLEET = make(6)
+
+
+def test_one_missing_reward_among_thousands():
+    """The call is rejected as a whole, or the other rows are accepted."""
+    fleet = make(10_000)
+    asked = fleet.ask()
+    rewards = np.ones(10_000)
+    rewards[7_777] = np.nan
+    with pytest.raises(dp.DriftpeakError, match=r"nan at row 7777 \(1 of 10,000 rows\)"):
+        fleet.tell(asked.ids, rewards)
+    assert fleet.observations.sum() == 0
+    used = fleet.tell(asked.ids, rewards, invalid="skip")
+    assert np.flatnonzero(~used).tolist() == [7_777]
+    assert fleet.observations.sum() == 9_999
+
+
+def test_observations_of_removed_members_are_refused():
+    fleet = make(3)
+    fleet.remove([1])
+    with pytest.raises(dp.DriftpeakError, match=r"members of the fleet; got 1 \(1 of 2"):
+        fleet.observe([0, 1], [0, 0], [1.0, 1.0], time=1.0)
+    assert fleet.observations.tolist() == [0, 0]

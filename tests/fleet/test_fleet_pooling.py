@@ -58,15 +58,15 @@ def test_the_likelihood_is_the_dense_one(frequency):
     rows = [(i, j) for i in range(4) for j in range(6) if present[i, j]]
     covariance = np.zeros((len(rows), len(rows)))
     for a, (i, j) in enumerate(rows):
-        for b, (k, l) in enumerate(rows):
-            common, s, t = features[arms[i, j]] @ features[arms[k, l]], times[i, j], times[k, l]
+        for b, (k, o) in enumerate(rows):
+            common, s, t = features[arms[i, j]] @ features[arms[k, o]], times[i, j], times[k, o]
             covariance[a, b] = common
             if frequency:
                 for harmonic in (1, 2):
                     covariance[a, b] += common * np.cos(2 * np.pi * frequency * harmonic * (s - t))
             if i == k:
-                own = features[arms[i, j]] @ root @ root.T @ features[arms[k, l]]
-                covariance[a, b] += own * np.exp(-rate * abs(s - t)) + noise * (j == l)
+                own = features[arms[i, j]] @ root @ root.T @ features[arms[k, o]]
+                covariance[a, b] += own * np.exp(-rate * abs(s - t)) + noise * (j == o)
     expected = multivariate_normal.logpdf(rewards[present], np.zeros(len(rows)), covariance)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
@@ -203,8 +203,8 @@ CASES = {
     ),
     "no table": ([1, 2], {"share": "region"}, "a table with the columns 'member' and 'region'"),
     "no column": ({"member": [1]}, {"share": "region"}, "must have a column 'region'"),
-    "short": (TABLE | {"region": ["a"]}, {"share": "region"}, "one string or number for each"),
-    "missing": (TABLE | {"region": ["a", None]}, {"share": "region"}, "one string or number"),
+    "short": (TABLE | {"region": ["a"]}, {"share": "region"}, "one string or integer for each"),
+    "missing": (TABLE | {"region": ["a", None]}, {"share": "region"}, "one string or integer"),
     "many": (
         {"member": range(101), "region": range(101)},
         {"share": "region"},

@@ -172,3 +172,15 @@ def test_a_kill_loses_no_acknowledged_observation(tmp_path):
 
 def _unfinished(path):
     return not path.read_bytes().endswith(b"\n")
+
+
+def test_a_file_of_another_version_is_refused_and_unchanged(tmp_path, monkeypatch):
+    path = tmp_path / "fleet"
+    with monkeypatch.context() as other:
+        other.setattr(_log, "FORMAT", "fleet-9")
+        play(make(path), 1, 3)
+    before = path.read_bytes()
+    for act in (lambda: dp.Fleet.load(path), lambda: make(path), lambda: verify(open_store(path))):
+        with pytest.raises(dp.StorageError, match="got format fleet-9, written by driftpeak"):
+            act()
+    assert path.read_bytes() == before

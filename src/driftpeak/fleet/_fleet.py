@@ -497,7 +497,8 @@ class Fleet:
         """
         table, members = members, _ids(members)
         ids = member_ids(members)
-        groups = self._groups(table, len(ids))
+        pool = self._pool
+        groups = None if pool is None else pool.labels_of(table, self.share, len(ids))
         mask = self._members.check_new(ids, arms)
         if mask is not None and not self.policy.chooses_among:
             raise UnsupportedError(
@@ -507,24 +508,6 @@ class Fleet:
         flat = np.zeros(0, bool) if mask is None else mask.ravel()
         rest = None if groups is None else {"groups": groups}
         self._change(Event("Added", {"arms": flat}, ids.tolist(), rest))
-
-    def _groups(self, table: Any, count: int) -> list[Any] | None:
-        """Return the group of each new member; None if there are no groups."""
-        if self._pool is None or self.share == "all" or not count:
-            return None
-        if not columns.is_table(table):
-            raise DriftpeakError(
-                f"members must be a table with the columns 'member' and {self.share!r}, as share "
-                f"is {self.share!r}; got {shown(table)}. Give a table, or share='all'"
-            )
-        labels = columns.array(self.share, columns.of_table(table, self.share)).tolist()
-        if len(labels) != count or not all(isinstance(x, str | int | float) for x in labels):
-            raise DriftpeakError(
-                f"the column {self.share!r} must have one string or number for each member; got "
-                f"{shown(labels)}"
-            )
-        self._pool.check(labels)
-        return labels
 
     def population(self, group: Any = None) -> Population | None:
         """Return the prior that new members of a group start from.

@@ -5,8 +5,8 @@ Member i has the function \(f_i(t) = \Phi\,(\mu(t) + w_i(t))\), with features \(
 
 \[\operatorname{Cov}(w_i(s), w_i(t)) = \Sigma\, e^{-\kappa |t - s|},\]
 
-so the drift is \(\epsilon = 1 - e^{-2\kappa}\) per unit of time. The population mean \(\mu(t)\) is a
-constant plus harmonics of one period; its coefficients have the prior \(N(0, I)\) and are
+so the drift is \(\epsilon = 1 - e^{-2\kappa}\) per unit of time. The population mean \(\mu(t)\) is
+a constant plus harmonics of one period; its coefficients have the prior \(N(0, I)\) and are
 integrated out. With \(y_i\) the observations of member i, \(X_i\) their regressors,
 \(V_i = (H_i \Sigma H_i^\top) \circ R_i + \sigma^2 I\), where the rows of \(H_i\) are those of
 \(\Phi\) that were observed, and the sums
@@ -63,9 +63,10 @@ class Sums(NamedTuple):
     number: Float[Array, ""]
 
 
-def waves(times: Any, frequency: Any) -> Float[Array, "*t j"]:
+def waves(times: Float[Array, "m p"], frequency: Any) -> Float[Array, "m p j"]:
     """Return 1, and cosines and sines of the harmonics, which are 0 if the frequency is 0."""
-    angles = 2 * jnp.pi * frequency * times[..., None] * jnp.arange(1, 1 + HARMONICS)
+    harmonics = jnp.arange(1.0, 1 + HARMONICS)[None, None]
+    angles = 2 * jnp.pi * frequency * times[:, :, None] * harmonics
     pairs = jnp.concatenate([jnp.cos(angles), jnp.sin(angles)], axis=-1)
     return jnp.concatenate([jnp.ones((*times.shape, 1)), (frequency > 0) * pairs], axis=-1)
 
@@ -80,7 +81,9 @@ def factored(
     both = seen.present[:, :, None] & seen.present[:, None, :]
     decay = jnp.exp(-jnp.exp(parameters.log_rate) * jnp.where(both, apart, 0.0))
     noise = jnp.where(seen.present, jnp.exp(parameters.log_noise), 1.0)
-    total = half @ jnp.swapaxes(half, 1, 2) * decay + noise[:, :, None] * jnp.eye(rows.shape[1])
+    total = (
+        half @ jnp.swapaxes(half, 1, 2) * decay + noise[:, :, None] * jnp.eye(rows.shape[1])[None]
+    )
     return rows, jnp.linalg.cholesky(total)
 
 
@@ -143,7 +146,9 @@ def objective(
     root = parameters.root / scale
     inverse = solve_triangular(root, jnp.eye(rank), lower=True)
     shape = 2 * jnp.log(jnp.diagonal(root)).sum() + (inverse**2).sum() - rank
-    weak = (vector[count] ** 2 + (parameters.log_noise + 2) ** 2 + (parameters.log_rate + 4) ** 2) / 18
+    weak = (
+        vector[count] ** 2 + (parameters.log_noise + 2) ** 2 + (parameters.log_rate + 4) ** 2
+    ) / 18
     penalty = 0.5 * (rank + 2) * shape + weak
     value = log_likelihood(sums(parameters, features, seen, frequency)) - penalty
     return -value / jnp.maximum(seen.present.sum(), 1)

@@ -7,10 +7,11 @@ import numpy as np
 from attrs import evolve
 
 from driftpeak._core.arguments import arguments_of, parameters_of
-from driftpeak._core.errors import DriftpeakError, UnsupportedError
+from driftpeak._core.errors import DriftpeakError, UnsupportedError, shown
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.times import Horizon
 from driftpeak._core.types import Integers, Matrix
+from driftpeak.fleet import _columns as columns
 from driftpeak.fleet._engine import Engine
 from driftpeak.fleet._likelihood import HARMONICS, Observations
 from driftpeak.fleet._population import Population, fit
@@ -92,14 +93,33 @@ class Pool:
                 self.newest.append(0)
         return np.array([known[label] for label in labels], np.int64)
 
-    def check(self, labels: list[Any]) -> None:
-        """Raise DriftpeakError if there would be too many groups."""
-        count = len({*self.labels, *labels})
-        if count > MOST_GROUPS:
+    def labels_of(self, table: Any, share: str, count: int) -> list[Any] | None:
+        """Return the group of each new member; None if all members are in one group.
+
+        Raises:
+            DriftpeakError: the table has no such column, or other values, or there would be too
+                many groups.
+        """
+        if share == "all" or not count:
+            return None
+        if not columns.is_table(table):
             raise DriftpeakError(
-                f"share must be a column with at most {MOST_GROUPS} values in all; got {count}. "
+                f"members must be a table with the columns 'member' and {share!r}, as share is "
+                f"{share!r}; got {shown(table)}. Give a table, or share='all'"
+            )
+        labels = columns.array(share, columns.of_table(table, share)).tolist()
+        if len(labels) != count or not all(isinstance(x, str | int) for x in labels):
+            raise DriftpeakError(
+                f"the column {share!r} must have one string or integer for each member; got "
+                f"{shown(labels)}"
+            )
+        groups = len({*self.labels, *labels})
+        if groups > MOST_GROUPS:
+            raise DriftpeakError(
+                f"share must be a column with at most {MOST_GROUPS} values in all; got {groups}. "
                 "Use a coarser column"
             )
+        return labels
 
     def count(self, groups: Integers) -> None:
         """Count observations of members of these groups."""
@@ -180,9 +200,7 @@ class Pool:
         """Return the player of a population."""
         domain = self._arguments["prior"].domain
         covariance = population.covariance
-        prior = Prior(
-            domain, Table(covariance), population.noise_variance, population.mean
-        )
+        prior = Prior(domain, Table(covariance), population.noise_variance, population.mean)
         profile = _profile(population.period, population.cosines, population.sines)
         made = self._made(prior, population.factor, profile)
         return eqx.tree_at(lambda player: player.start, made, population.weights)

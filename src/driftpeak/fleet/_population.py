@@ -38,6 +38,7 @@ class Population:
         cosines, sines: coefficients of the period and of half of it, for each arm, shape `(2, n)`.
         weights: probabilities of the policy's motions for a new member; empty if not estimated.
         observations: number of observations of the fit.
+        parameters: the parameters of the fit, from which the next one starts.
     """
 
     mean: Vector = field(repr=False)
@@ -105,8 +106,7 @@ def fit(
         best = _maximised(best, scaled, data, frequency, rank)
     parameters, found, uncertain = _coefficients(best, scaled, data, frequency, rank)
     root = np.linalg.cholesky(
-        np.asarray(parameters.root @ parameters.root.T)
-        + np.asarray(uncertain)[:rank, :rank]
+        np.asarray(parameters.root @ parameters.root.T) + np.asarray(uncertain)[:rank, :rank]
     )
     each = np.asarray(found).reshape(-1, rank) @ np.asarray(scaled).T * spread
     cosines, sines = np.zeros((2, HARMONICS, len(features)))
@@ -155,7 +155,8 @@ def _frequency(best: Any, features: Any, seen: Observations, rank: int) -> float
     without = float(_likelihoods(best, features, seen, np.zeros(FREQUENCIES), rank)[0])
     values = _likelihoods(best, features, seen, each, rank)
     near = np.linspace(-apart, apart, FREQUENCIES) + each[np.argmax(values)]
-    finer = _likelihoods(best, features, seen, np.clip(near, 1 / span, 0.5), rank)
+    near = np.clip(near, 1 / span, 0.5)
+    finer = _likelihoods(best, features, seen, near, rank)
     gain = float(np.max(finer)) - without
     return float(near[np.argmax(finer)]) if gain > np.log(len(times) * FREQUENCIES) else 0.0
 

@@ -173,9 +173,7 @@ async def describe_member(name: Name, member: str, fleets: All) -> dict[str, Any
     return await fleets.use(name, lambda fleet: _member(fleet, member))
 
 
-@router.post(
-    "/{name}/ask", response_model=Asked, responses=CHANGING, openapi_extra=_body(Ask)
-)
+@router.post("/{name}/ask", response_model=Asked, responses=CHANGING, openapi_extra=_body(Ask))
 async def ask(name: Name, request: Request, fleets: All) -> Any:
     """Suggest an arm for each of some members; columns "member" and "time" in Arrow."""
     given = await _read(request, Ask)

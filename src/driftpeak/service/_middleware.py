@@ -115,8 +115,8 @@ class Guard:
             if kind not in KINDS:
                 raise ProblemError(
                     "no-json",
-                    "the body must be JSON, with the header Content-Type: application/json (or, for "
-                    "fleets, an Arrow stream)",
+                    "the body must be JSON, with the header Content-Type: application/json; for "
+                    "fleets it may be an Arrow stream",
                 )
 
     def _check_host(self, headers: Headers) -> None:
