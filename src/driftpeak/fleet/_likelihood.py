@@ -63,10 +63,9 @@ class Sums(NamedTuple):
     number: Float[Array, ""]
 
 
-def waves(times: Float[Array, "m p"], frequency: Any) -> Float[Array, "m p j"]:
-    """Return 1, and cosines and sines of the harmonics, which are 0 if the frequency is 0."""
-    harmonics = jnp.arange(1.0, 1 + HARMONICS)[None, None]
-    angles = 2 * jnp.pi * frequency * times[:, :, None] * harmonics
+def waves(times: Float[Array, "m p"], frequency: Any, count: int) -> Float[Array, "m p j"]:
+    """Return 1, and cosines and sines of some harmonics, which are 0 if the frequency is 0."""
+    angles = 2 * jnp.pi * frequency * times[:, :, None] * jnp.arange(1.0, 1 + count)[None, None]
     pairs = jnp.concatenate([jnp.cos(angles), jnp.sin(angles)], axis=-1)
     return jnp.concatenate([jnp.ones((*times.shape, 1)), (frequency > 0) * pairs], axis=-1)
 
@@ -92,10 +91,11 @@ def sums(
     features: Float[Array, "n r"],
     seen: Observations,
     frequency: Float[Array, ""],
+    harmonics: int = HARMONICS,
 ) -> Sums:
     """Return the sums over the members, by which the likelihood depends on the observations."""
     rows, factor = factored(parameters, features, seen)
-    basis = waves(seen.times, frequency)
+    basis = waves(seen.times, frequency, harmonics)
     regressors = (basis[..., None] * rows[:, :, None, :]).reshape(*rows.shape[:2], -1)
     rewards = jnp.where(seen.present, seen.rewards, 0.0)
     both = jnp.concatenate([regressors, rewards[..., None]], axis=-1)

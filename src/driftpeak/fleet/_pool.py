@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from attrs import evolve
 
@@ -31,6 +32,7 @@ NEWEST = 16
 """Largest number of observations of a member that a fit uses."""
 MOST_FEATURES = 64
 MOST_GROUPS = 100
+GOLDEN = (np.sqrt(5) - 1) / 2
 PSEUDO = 16
 """Weight of the policy's own probabilities of motions, in members."""
 
@@ -142,7 +144,8 @@ class Pool:
         if not (self.flat and first.any()):
             return among
         allowed = np.ones((len(groups), len(self.features)), bool) if among is None else among
-        place = serials % allowed.sum(axis=1)
+        shares = serials * GOLDEN % 1.0  # evenly spread, also over every k-th member
+        place = (shares * allowed.sum(axis=1)).astype(int)
         single = allowed & (np.cumsum(allowed, axis=1) - 1 == place[:, None])
         return np.where(first[:, None], single, allowed)
 
@@ -167,7 +170,7 @@ class Pool:
 
     @double_precision
     def _weights(self, rows: Rows, engine: Engine) -> Any:
-        return np.asarray(engine.layout.unpack(engine.now[rows]).weights)
+        return np.asarray(engine.layout.unpack(jnp.asarray(engine.now[rows])).weights)
 
     def adopt(self, group: int, population: Population, engine: Engine) -> None:
         """Take a new prior of a group; members that start later get it."""

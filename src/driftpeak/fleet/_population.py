@@ -144,7 +144,9 @@ def _maximised(first: Any, features: Any, seen: Observations, frequency: Any, ra
 def _frequency(best: Any, features: Any, seen: Observations, rank: int) -> float:
     """Return the frequency for each step that explains the rewards best, or 0.
 
-    It must raise the likelihood by more than the criterion of Schwarz (1978) requires for it.
+    It must raise the likelihood by more than the criterion of Schwarz (1978) requires for it. The
+    mean has no further harmonics here: at regular times the second harmonic of another frequency
+    can be the same wave.
     """
     times = np.asarray(seen.times)[np.asarray(seen.present)]
     span = times.max() - times.min()
@@ -166,7 +168,8 @@ def _likelihoods(best: Any, features: Any, seen: Observations, each: Any, rank: 
     parameters = likelihood.unpacked(best, rank)
 
     def one(frequency: Any) -> Any:
-        return likelihood.log_likelihood(likelihood.sums(parameters, features, seen, frequency))
+        total = likelihood.sums(parameters, features, seen, frequency, 1)
+        return likelihood.log_likelihood(total)
 
     return jax.lax.map(one, each)
 

@@ -270,7 +270,7 @@ def _diagnostics(fleet: Fleet, members: Any) -> dict[str, Any]:
 def _largest(found: dict[str, Any], name: str) -> list[dict[str, Any]]:
     values = found[name]
     order = np.argsort(-values, kind="stable")  # NaN last
-    return [_plain(found, place) for place in order[:SHOWN] if np.isfinite(values[place])]
+    return [_plain(found, place) for place in order[:SHOWN].tolist() if np.isfinite(values[place])]
 
 
 def _plain(found: dict[str, Any], place: int) -> dict[str, Any]:
