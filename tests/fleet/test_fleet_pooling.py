@@ -117,10 +117,11 @@ def test_members_have_the_posterior_under_the_population_prior():
     mean, variance, noise = fleet.predict(time=5.0)
     with jax.enable_x64(True):
         state = first = player.init(jax.random.key(0))
+        tell, predict = jax.jit(player.tell), jax.jit(player.predict)
         for step, (arms, rewards) in enumerate(seen, 1):
-            state = player.tell(state, arms[3], rewards[3], float(step))
+            state = tell(state, arms[3], rewards[3], float(step))
         for row, one in ((3, state), (40, first)):
-            expected = player.predict(one, 5.0)
+            expected = predict(one, 5.0)
             np.testing.assert_allclose(mean[row], expected.mean, atol=1e-9)
             np.testing.assert_allclose(variance[row], expected.variance, atol=1e-9)
     np.testing.assert_allclose(mean[40], population.mean, atol=1e-9)

@@ -237,6 +237,5 @@ def newest_observations(rows: Rows, engine: Engine) -> Observations:
         found[: len(rows), : places.shape[1]] = np.take_along_axis(array, places, axis=1)
         return found
 
-    return Observations(
-        *(taken(array[rows]) for array in (steps.arms, steps.times, steps.rewards)), taken(seen)
-    )
+    arms, times, rewards = (taken(x[rows]) for x in (steps.arms, steps.times, steps.rewards))
+    return Observations(arms, times, rewards, taken(seen))

@@ -62,11 +62,11 @@ class Population:
     @classmethod
     def from_dict(cls, written: dict[str, Any]) -> "Population":
         """Return what `to_dict` wrote."""
-        arrays = {
+        fields: dict[str, Any] = {
             name: np.array(value, float) if isinstance(value, list) else value
             for name, value in written.items()
         }
-        return cls(**arrays)
+        return cls(**fields)
 
     @property
     def covariance(self) -> Matrix:
@@ -94,7 +94,10 @@ def fit(
     size = np.sqrt((features**2).sum(axis=1).max())
     scaled = jnp.asarray(features / size)
     data = Observations(
-        jnp.asarray(seen.arms), jnp.asarray(seen.times / unit), jnp.asarray(clipped), present
+        jnp.asarray(seen.arms),
+        jnp.asarray(seen.times / unit),
+        jnp.asarray(clipped),
+        jnp.asarray(present),
     )
     count = rank * (rank + 1) // 2
     first = np.zeros(count + 3) if start is None else np.array(start)

@@ -201,7 +201,7 @@ async def tell(name: Name, request: Request, fleets: All) -> Any:
     """Report rewards; columns "id", "reward" and optionally "time" in Arrow."""
     given = await _read(request, Tell)
     if isinstance(given, Tell):
-        options = {"time": given.time, "invalid": given.invalid}
+        options: dict[str, Any] = {"time": given.time, "invalid": given.invalid}
         rows: tuple[Any, ...] = given.ids, given.rewards
     else:
         options, rows = {}, (given,)
