@@ -117,7 +117,8 @@ def test_members_have_the_posterior_under_the_population_prior():
     mean, variance, noise = fleet.predict(time=5.0)
     with jax.enable_x64(True):
         state = first = player.init(jax.random.key(0))
-        tell, predict = jax.jit(player.tell), jax.jit(player.predict)
+        tell = jax.jit(lambda *given: player.tell(*given))
+        predict = jax.jit(lambda *given: player.predict(*given))
         for step, (arms, rewards) in enumerate(seen, 1):
             state = tell(state, arms[3], rewards[3], float(step))
         for row, one in ((3, state), (40, first)):
