@@ -173,7 +173,7 @@ class Studies:
         kept = await self.kept(name)
 
         def act() -> None:
-            store = self._place.store(name)
+            store = self.place.store(name)
             store.describe()
             store.delete()
 
