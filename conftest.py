@@ -36,6 +36,8 @@ PAGES = Sybil(
     parsers=[PythonCodeBlockParser(), SkipParser()],
     patterns=["CONTRIBUTING.md", "docs/*.md", "docs/how-to/*.md"],
     excludes=["docs/how-to/command-line.md"],
+    setup=enter_folder,
+    teardown=leave_folder,
 )
 TUTORIALS = Sybil(
     parsers=TUTORIAL,

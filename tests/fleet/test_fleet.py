@@ -69,7 +69,9 @@ class Single:
         self.steps.append(("tell", time, arm, reward))
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "auto")) for n in POLICIES]
+)
 def test_any_subset_in_any_batch_decides_as_single_players(name):
     """Members have seen different numbers of observations at different times."""
     policy, generator = POLICIES[name], np.random.default_rng(1)
@@ -97,12 +99,10 @@ def test_any_subset_in_any_batch_decides_as_single_players(name):
         np.testing.assert_allclose(noise[i], expected.noise_variance)
 
 
-SLOW_AUTO = [pytest.param("auto", late, marks=pytest.mark.slow) for late in (2, 16)]
+SLOW_AUTO = [pytest.param("auto", late, marks=pytest.mark.slow) for late in (2, 5, 16)]
 
 
-@pytest.mark.parametrize(
-    ("name", "late"), [("TV", 2), ("TV", 5), ("TV", 16), ("auto", 5), *SLOW_AUTO]
-)
+@pytest.mark.parametrize(("name", "late"), [("TV", 2), ("TV", 5), ("TV", 16), *SLOW_AUTO])
 def test_late_rewards_are_inserted_at_their_time(name, late):
     """Rewards of up to four pending suggestions arrive in random order."""
     policy, generator = POLICIES[name], np.random.default_rng(late)

@@ -99,6 +99,7 @@ def play(fleet, generator, steps, first=1):
         fleet.tell(asked.ids, rewards + np.sqrt(NOISE) * generator.normal(size=len(fleet)))
 
 
+@pytest.mark.slow
 def test_own_data_outweigh_the_prior():
     """A member whose arms are ordered the other way has more and more of its own data."""
     fleet = dp.Fleet(PRIOR.domain, 41, policy=AUTO, share="all")
@@ -119,6 +120,7 @@ def test_own_data_outweigh_the_prior():
     assert (mean[:40].argmax(axis=1) == 1).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_groups_have_their_own_priors(tmp_path):
     table = {"member": [f"m{i}" for i in range(60)], "region": ["north", "south"] * 30}
     fleet = dp.Fleet(PRIOR.domain, table, policy=AUTO, share="region", storage=tmp_path / "fleet")
@@ -136,6 +138,7 @@ def test_groups_have_their_own_priors(tmp_path):
     assert again.population("west") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [10**9, 150])
 def test_a_stored_pooled_fleet_resumes_as_it_was(tmp_path, monkeypatch, every):
     monkeypatch.setattr(_log, "EVERY", every)
