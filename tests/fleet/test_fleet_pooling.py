@@ -100,6 +100,38 @@ def play(fleet, generator, steps, first=1):
 
 
 @pytest.mark.slow
+def test_members_have_the_posterior_under_the_population_prior():
+    """A member is a player with this prior that has seen its observations; a new one is at it."""
+    fleet = dp.Fleet(PRIOR.domain, 40, policy=AUTO, share="all", late=8)
+    seen, generator = [], np.random.default_rng(0)
+    for step in range(1, 5):
+        asked = fleet.ask(time=float(step))
+        if step == 1:  # the first choices are divided among the arms
+            assert np.bincount(asked.choices, minlength=4).min() >= 8
+        rewards = MEAN[asked.choices] + 0.3 * generator.normal(size=40)
+        fleet.tell(asked.ids, rewards)
+        seen.append((asked.choices, rewards))
+    population = fleet.population()
+    assert population.observations == 160
+    player = fleet._pool.player(population)
+    fleet.add([40])
+    mean, variance, noise = fleet.predict(time=5.0)
+    with jax.enable_x64(True):
+        state = first = player.init(jax.random.key(0))
+        tell = jax.jit(lambda *given: player.tell(*given))
+        predict = jax.jit(lambda *given: player.predict(*given))
+        for step, (arms, rewards) in enumerate(seen, 1):
+            state = tell(state, arms[3], rewards[3], float(step))
+        for row, one in ((3, state), (40, first)):
+            expected = predict(one, 5.0)
+            np.testing.assert_allclose(mean[row], expected.mean, atol=1e-9)
+            np.testing.assert_allclose(variance[row], expected.variance, atol=1e-9)
+    np.testing.assert_allclose(mean[40], population.mean, atol=1e-9)
+    assert np.ptp(noise) >= 0
+    assert np.abs(mean[40] - MEAN).max() < 0.5
+
+
+@pytest.mark.slow
 def test_own_data_outweigh_the_prior():
     """A member whose arms are ordered the other way has more and more of its own data."""
     fleet = dp.Fleet(PRIOR.domain, 41, policy=AUTO, share="all")
