@@ -150,14 +150,14 @@ SHELL = (
 
 def enter_folder(namespace: dict[str, Any]) -> None:
     """Before a tutorial: a folder of its own."""
-    namespace["left"], namespace["folder"] = os.getcwd(), tempfile.mkdtemp()
-    os.chdir(namespace["folder"])
+    namespace["_left"], namespace["_folder"] = os.getcwd(), tempfile.mkdtemp()
+    os.chdir(namespace["_folder"])
 
 
 def leave_folder(namespace: dict[str, Any]) -> None:
     """After it: back, with its pictures where somebody wants them."""
-    os.chdir(namespace["left"])
+    os.chdir(namespace["_left"])
     if KEPT in os.environ:
-        for picture in Path(namespace["folder"]).glob("*.png"):
+        for picture in Path(namespace["_folder"]).glob("*.png"):
             shutil.copy(picture, os.environ[KEPT])
-    shutil.rmtree(namespace["folder"])
+    shutil.rmtree(namespace["_folder"])

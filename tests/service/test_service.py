@@ -457,6 +457,8 @@ def test_the_document_names_every_route_and_its_problems(served):
         *(f"/api/studies/{{name}}/{one}" for one in ROUTES),
         "/api/results",
         "/api/results/{name}",
+        "/api/fleets",
+        *(f"/api/fleets/{{name}}{one}" for one in ("", "/ask", "/tell", "/members/{member}")),
     }
     names = [one["operationId"] for each in found["paths"].values() for one in each.values()]
     assert len(set(names)) == len(names)

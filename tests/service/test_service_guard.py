@@ -352,7 +352,7 @@ def test_paths_and_methods_that_are_none(served):
         ("GET", "/api", 404),
         ("GET", "/api/studies/kiln/", 404),
         ("GET", "/api/studies/kiln/ask", 405),
-        ("DELETE", "/api/studies/kiln", 405),
+        ("PUT", "/api/studies/kiln", 405),
         ("POST", "/api/studies/kiln/history", 405),
     ):
         body = {} if method == "POST" else None

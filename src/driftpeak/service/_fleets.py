@@ -162,7 +162,7 @@ async def list_fleets(fleets: All) -> dict[str, list[str]]:
 
 
 @router.get("/{name}", response_model=Summary, responses=OF_A_FLEET)
-async def summarise(name: Name, fleets: All) -> Any:
+async def describe_fleet(name: Name, fleets: All) -> Any:
     """Return counts, the fastest members, and those that their forecasts describe worst."""
     return {"name": name} | await fleets.use(name, _summary)
 
@@ -174,7 +174,7 @@ async def describe_member(name: Name, member: str, fleets: All) -> dict[str, Any
 
 
 @router.post("/{name}/ask", response_model=Asked, responses=CHANGING, openapi_extra=_body(Ask))
-async def ask(name: Name, request: Request, fleets: All) -> Any:
+async def ask_members(name: Name, request: Request, fleets: All) -> Any:
     """Suggest an arm for each of some members; columns "member" and "time" in Arrow."""
     given = await _read(request, Ask)
     if isinstance(given, Ask):
@@ -197,7 +197,7 @@ async def ask(name: Name, request: Request, fleets: All) -> Any:
 
 
 @router.post("/{name}/tell", response_model=Told, responses=CHANGING, openapi_extra=_body(Tell))
-async def tell(name: Name, request: Request, fleets: All) -> Any:
+async def tell_members(name: Name, request: Request, fleets: All) -> Any:
     """Report rewards; columns "id", "reward" and optionally "time" in Arrow."""
     given = await _read(request, Tell)
     if isinstance(given, Tell):
@@ -221,8 +221,8 @@ async def _read(request: Request, kind: type[Body]) -> Any:
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
-        texts = [{"loc": ("body", *one["loc"]), "msg": one["msg"]} for one in error.errors()]
-        raise ProblemError("invalid", in_words(texts)) from None
+        errors = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
+        raise ProblemError("invalid", in_words(errors)) from None
 
 
 def _arrow() -> Any:
