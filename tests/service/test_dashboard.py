@@ -93,8 +93,8 @@ def folder(tmp_path_factory):
     evil = dp.Optimizer(arms, maximize=False, policy=SMALL, storage=found / "evil.jsonl")
     for step in range(8):
         said = {"<i>load</i>": ("low", "<u>high</u>")[step % 2]}
-        evil.tell({"arm": EVIL[step % 3]}, float(step % 3 == 1 + step % 2), context=said)
-    evil.ask(context=said)
+        evil.tell({"arm": EVIL[step % 3]}, 1.0 + (step % 3 == 1 + step % 2), context=said)
+    evil.ask(context=said, fixed={"arm": EVIL[0]})
     dp.Optimizer(space, maximize=True, policy=SMALL, storage=found / "empty.jsonl")
     return found
 
