@@ -8,6 +8,7 @@ import xarray as xr
 
 from driftpeak._core.aligned import decimals_of, number_text
 from driftpeak._core.argument_types import checked
+from driftpeak._core.text_tables import latex_table, markdown_table
 from driftpeak.simulation._comparison import LEVEL, Verdict, verdict
 from driftpeak.simulation._regrets import check_runs, regret_unit, regrets_of
 from driftpeak.simulation._samples import by_sample, half_interval
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
 
 Form = Literal["interval", "plus-minus"]
 KINDS = ("best", "alike", "worse", "yardstick")
-ESCAPES = {character: rf"\{character}" for character in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +44,8 @@ class RegretTable:
             form: "interval" has the ends of the 95 % interval in a column; "plus-minus" has half of
                 its width after the mean, as in 0.079 ± 0.006. All rows have equally many decimals.
         """
-        head, *rows = self._cells(form)
-        lines = [head, ["---", *["---:"] * (len(head) - 2), "---"], *rows]
-        escaped = ([cell.replace("|", r"\|") for cell in line] for line in lines)
-        return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+        cells = self._cells(form)
+        return markdown_table(cells, _columns(cells))
 
     def to_latex(self, form: Form = "interval") -> str:
         """Return the table in LaTeX, with the caption; it needs the package booktabs.
@@ -61,20 +54,7 @@ class RegretTable:
             form: as for `to_markdown`.
         """
         cells = self._cells(form)
-        head, *rows = (" & ".join(map(in_latex, line)) + r" \\" for line in cells)
-        lines = [
-            r"\begin{table}",
-            rf"\caption{{{in_latex(self.caption)}}}",
-            rf"\begin{{tabular}}{{l{'r' * (len(cells[0]) - 2)}l}}",
-            r"\toprule",
-            head,
-            r"\midrule",
-            *rows,
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-        ]
-        return "\n".join(lines) + "\n"
+        return latex_table(cells, _columns(cells), self.caption)
 
     def __str__(self) -> str:
         return f"{self.to_markdown()}\n\n{self.caption}"
@@ -103,6 +83,11 @@ class RegretTable:
                 numbers = [f"{mean} ± {half}" if known else mean]
             rows.append([str(name), rank, *numbers, str(row["beside_best"])])
         return rows
+
+
+def _columns(cells: list[list[str]]) -> str:
+    """Return the alignment of the columns: text on the left, numbers on the right."""
+    return f"l{'r' * (len(cells[0]) - 2)}l"
 
 
 @checked
@@ -169,8 +154,3 @@ def _caption(runs: xr.Dataset, samples: int, independent: bool) -> str:
     if independent:
         return f"{what}; 95 % intervals (Student's t) over {samples:,} trials."
     return f"{what} of one history; 95 % intervals (Student's t) over {samples} blocks of steps."
-
-
-def in_latex(text: str) -> str:
-    """Return a text with the special characters of LaTeX escaped."""
-    return "".join(ESCAPES.get(character, character) for character in text)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from driftpeak._core.aligned import decimals_of, number_text
-from driftpeak.simulation._table import in_latex
+from driftpeak._core.text_tables import latex_table, markdown_table
 
 HEAD = ("case", "policy", "mean regret", "trials", "steps")
+COLUMNS = "llrrr"
 CSV = ("experiment", "case", "policy", "mean_regret", "standard_error", "trials", "steps")
 
 
@@ -51,31 +52,12 @@ def _caption(experiment: Mapping[str, Any]) -> str:
 
 
 def _markdown(name: str, experiment: Mapping[str, Any]) -> str:
-    lines = [HEAD, ("---", "---", "---:", "---:", "---:"), *_rows(experiment)]
-    escaped = ([cell.replace("|", r"\|") for cell in line] for line in lines)
-    body = "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+    body = markdown_table([HEAD, *_rows(experiment)], COLUMNS)
     return f"## {name}\n\n{_caption(experiment)}.\n\n{body}\n"
 
 
 def _latex(name: str, experiment: Mapping[str, Any]) -> str:
-    lines = (" & ".join(map(in_latex, line)) + r" \\" for line in [HEAD, *_rows(experiment)])
-    head, *rows = lines
-    return "\n".join(
-        [
-            f"% {name}",
-            r"\begin{table}",
-            rf"\caption{{{in_latex(_caption(experiment))}}}",
-            r"\begin{tabular}{llrrr}",
-            r"\toprule",
-            head,
-            r"\midrule",
-            *rows,
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
-    )
+    return f"% {name}\n" + latex_table([HEAD, *_rows(experiment)], COLUMNS, _caption(experiment))
 
 
 def _csv(experiments: Mapping[str, Any]) -> str:
