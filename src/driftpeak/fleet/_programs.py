@@ -86,6 +86,13 @@ def tell(
     return _by_chunk(chunk, (rows, arms, rewards, times))
 
 
+def _advance(player: Player[Any], state: Any, kind: Any, arm: Any, reward: Any, time: Any) -> Any:
+    """Return the state of one member after a decision, or an observation if `kind` is `TELL`."""
+    asked = player.ask(state, time)[0]
+    told = player.tell(state, arm, reward, time)
+    return jax.tree.map(partial(jnp.where, kind == TELL), told, asked)
+
+
 @partial(jax.jit, static_argnums=0)
 def replay(
     layout: Layout,
@@ -100,14 +107,11 @@ def replay(
     """Return the states after the first `counts` steps of each member."""
 
     def chunk(rows: Any, kinds: Any, arms: Any, rewards: Any, times: Any, counts: Any) -> Any:
-        def one(state: Any, kind: Any, arm: Any, reward: Any, time: Any) -> Any:
-            asked = player.ask(state, time)[0]
-            told = player.tell(state, arm, reward, time)
-            return jax.tree.map(partial(jnp.where, kind == TELL), told, asked)
+        advance = jax.vmap(partial(_advance, player))
 
         def step(number: Any, states: Any) -> Any:
             seen = (kinds[:, number], arms[:, number], rewards[:, number], times[:, number])
-            return _where(number < counts, jax.vmap(one)(states, *seen), states)
+            return _where(number < counts, advance(states, *seen), states)
 
         return layout.pack(jax.lax.fori_loop(0, counts.max(), step, layout.unpack(rows)))
 
@@ -135,9 +139,7 @@ def errors(
             found = player.predict(state, time)
             assert found is not None
             total = jnp.maximum(found.variance[arm], 0.0) + found.noise_variance
-            asked = player.ask(state, time)[0]
-            told = player.tell(state, arm, reward, time)
-            after = jax.tree.map(partial(jnp.where, kind == TELL), told, asked)
+            after = _advance(player, state, kind, arm, reward, time)
             return after, (reward - found.mean[arm]) ** 2 / total
 
         def step(number: Any, before: Any) -> Any:
