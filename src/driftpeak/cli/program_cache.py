@@ -2,16 +2,13 @@
 
 import os
 
-from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.numerics.machine_code import (
     HINT,
     OFF,
     PRECOMPILE,
-    cache_root,
-    is_off,
     keep_programs_in,
-    program_folder,
     tell,
+    usable_folder,
 )
 
 
@@ -26,11 +23,6 @@ def keep_programs(*, serving: bool = False) -> None:
     """
     if not serving:
         os.environ.setdefault(PRECOMPILE, OFF)
-    if is_off():
-        return
-    try:
-        folder = program_folder(cache_root())
-    except DriftpeakError as error:
-        tell(f"compiled programs are not cached: {error}{HINT}")
-        return
-    keep_programs_in(folder, HINT)
+    folder = usable_folder(tell)
+    if folder is not None:
+        keep_programs_in(folder, HINT)

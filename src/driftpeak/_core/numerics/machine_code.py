@@ -13,6 +13,7 @@ import re
 import stat
 import sys
 import warnings
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -34,9 +35,19 @@ _DAMAGED = re.compile(r"Error reading persistent compilation cache entry for '([
 _UNKEPT = "Error writing persistent compilation cache entry"
 
 
-def is_off() -> bool:
-    """Return whether the user switched the cache off, or uses JAX's own."""
-    return os.environ.get(VARIABLE) == OFF or bool(os.environ.get("JAX_COMPILATION_CACHE_DIR"))
+def usable_folder(report: Callable[[str], None]) -> Path | None:
+    """Return the folder for programs; None if the user switched the cache off or uses JAX's own.
+
+    Arguments:
+        report: called with the reason if the folder cannot be used; the folder is then None.
+    """
+    if os.environ.get(VARIABLE) == OFF or os.environ.get("JAX_COMPILATION_CACHE_DIR"):
+        return None
+    try:
+        return program_folder(cache_root())
+    except DriftpeakError as error:
+        report(f"compiled programs are not cached: {error}{HINT}")
+        return None
 
 
 def cache_root() -> Path:
@@ -58,17 +69,9 @@ def cache_programs() -> None:
     import jax
 
     quiet = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "0") >= "2"
-    if (
-        disk_cache.is_on()
-        or is_off()
-        or jax.config.values["jax_compilation_cache_dir"]
-        or not quiet
-    ):
+    if disk_cache.is_on() or jax.config.values["jax_compilation_cache_dir"] or not quiet:
         return
-    try:
-        disk_cache.keep_in(program_folder(cache_root()))
-    except DriftpeakError as error:
-        warn(f"compiled programs are not cached: {error}{HINT}")
+    disk_cache.keep_in(usable_folder(warn))
 
 
 def keep_programs_in(folder: Path, hint: str = "") -> None:
