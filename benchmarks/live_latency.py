@@ -2,8 +2,8 @@
 
 A study of three numbers and a category takes 300 evaluations of 0.3 s each, in a fresh process.
 Programs are read from the cache of an earlier process; or compiled in the background, without a
-cache; or compiled when they are needed, without a cache, as before version 0.1. The time of the
-first ask includes imports. Then come the first tell, and the slowest ask or tell after these two.
+cache; or compiled when they are needed, without a cache. The time of the first ask includes
+imports. Then come the first tell, and the slowest ask or tell after these two.
 With `LIVE_LATENCY_BUSY=2` two other processes compute all the time, and targets triple.
 """
 

@@ -9,8 +9,9 @@ from served import serving
 
 import driftpeak as dp
 from driftpeak.live._space import constraint_functions
-from driftpeak.live._space.constraints import Rules, constraints_from_data
+from driftpeak.live._space.constraint_data import constraints_from_data
 from driftpeak.live._space.encoding import make_coding
+from driftpeak.live._space.rules import Rules
 
 pytestmark = pytest.mark.usefixtures("without_type_checks")
 HALL = dp.Box(fans=dp.Integer(1, 6), heat=dp.Float(0, 1)).context(

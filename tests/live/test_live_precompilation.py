@@ -14,6 +14,7 @@ from driftpeak._core.numerics.compiled import compiling_only_if
 from driftpeak._core.numerics.threads import single_threaded_lapack
 from driftpeak.live._model.hyperparameters import SIZES
 from driftpeak.live._model.observations import size_for
+from driftpeak.live._space.records import Request, Sample
 from driftpeak.live._study.event_sourced import computing
 
 BOX = dp.Box(x=dp.Float(0, 1), kind=dp.Categorical("a", "b"))
@@ -29,18 +30,12 @@ def observe(optimizer, count):
     with computing():
         for step in range(count):
             setting = {"x": float(random.random()), "kind": "a"}
-            sample = optimizer.coding.clean(setting)
-            optimizer._engine.told(_sample(sample, float(step)), float(random.random()))
-
-
-def _sample(setting, time):
-    from driftpeak.live._space.records import Sample
-
-    return Sample(setting, time)
+            sample = Sample(optimizer.coding.clean(setting), float(step))
+            optimizer._engine.told(sample, float(random.random()))
 
 
 @pytest.mark.parametrize("capacity", [40, 100, 512])
-def test_a_study_is_outgrown_where_an_array_gets_longer(capacity):
+def test_programs_are_compiled_again_where_an_array_gets_longer(capacity):
     """An array holds all observations, and another one the newest 256, to learn from."""
     optimizer = study(policy=dp.DriftingGP(capacity=capacity))
     engine = optimizer._engine
@@ -54,7 +49,7 @@ def test_a_study_is_outgrown_where_an_array_gets_longer(capacity):
     ]
     grows = [n for n in range(1, capacity + 1) if lengths[n] != lengths[n - 1]]
     found, count = [], 0
-    while (count := engine.outgrown_at()) <= capacity:
+    while (count := engine.next_recompilation()) <= capacity:
         found.append(count)
         observe(optimizer, count - len(engine.memory))
     assert found == grows
@@ -71,17 +66,16 @@ def test_a_study_is_outgrown_where_an_array_gets_longer(capacity):
     ],
     ids=["default", "binary", "rule", "limit"],
 )
-def test_a_rehearsed_study_compiles_nothing(options):
-    """Neither where it is outgrown nor afterwards, up to the next length."""
+def test_after_a_warm_up_a_study_compiles_nothing(options):
+    """Neither at the first count of a length nor afterwards, up to the next length."""
     limit = options.pop("limit", None)
     rules = {} if limit is None else {"constraints": {"heat": limit}}
     policy = dp.DriftingGP(capacity=40, **options)
     optimizer = study(policy=policy, **rules)
     engine = optimizer._engine
     with computing():
-        for count in (engine.outgrown_at(), 33):
-            request = _request(optimizer)
-            optimizer._make_engine().rehearse(count, request)
+        for count in (engine.next_recompilation(), 33):
+            optimizer._make_engine().warm_up(count, Request(1, 0.0, {}))
     random = np.random.default_rng(2)
     with compiling_only_if(lambda: False):
         for step in range(36):
@@ -91,18 +85,12 @@ def test_a_rehearsed_study_compiles_nothing(options):
     assert len(engine.memory) == 36
 
 
-def _request(optimizer):
-    from driftpeak.live._space.records import Request
-
-    return Request(1, 0.0, {})
-
-
-def test_the_thread_does_what_is_rehearsed(monkeypatch):
+def test_the_thread_warms_up_for_each_length_once(monkeypatch):
     """With the variable set to "off" there is no thread."""
     counts = []
     optimizer = study()
     engine = type(optimizer._engine)
-    monkeypatch.setattr(engine, "rehearse", lambda self, count, request: counts.append(count))
+    monkeypatch.setattr(engine, "warm_up", lambda self, count, request: counts.append(count))
 
     def finish():
         for thread in threading.enumerate():

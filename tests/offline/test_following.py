@@ -14,7 +14,7 @@ STEPS = 400
 
 
 def runs_of(values, chosen, *, minimize=False):
-    """A replay in which `auto` chose these arms, as far as the comparison reads it."""
+    """The part of a replay that the comparison reads, with these arms chosen by `auto`."""
     signed = -values if minimize else values
     own = signed[np.arange(STEPS), chosen]
     regret = (signed.max(axis=1) - own)[None, None]

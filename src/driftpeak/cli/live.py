@@ -167,7 +167,7 @@ def create(
         keep_programs()
         from driftpeak.live import DriftingGP, Optimizer
         from driftpeak.live._model.likelihoods import check_likelihood
-        from driftpeak.live._space.constraints import constraints_from_data
+        from driftpeak.live._space.constraint_data import constraints_from_data
         from driftpeak.live._space.serialization import space_from_data
 
         rules = None if constraints is None else _object(constraints, "--constraints")

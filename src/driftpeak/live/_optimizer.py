@@ -24,18 +24,15 @@ from driftpeak._core.numerics.machine_code import cache_programs
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.engine import Engine
 from driftpeak.live._engines.setup import EngineSetup, LivePolicy, direction, is_policy
+from driftpeak.live._space.constraint_data import constraints_from_data
 from driftpeak.live._space.constraint_functions import name_of
-from driftpeak.live._space.constraints import (
-    Constraints,
-    Rules,
-    WeightedSum,
-    constraints_from_data,
-)
+from driftpeak.live._space.constraints import Constraints, WeightedSum
 from driftpeak.live._space.encoding import Space, make_coding
 from driftpeak.live._space.fixed import clean_fixed, with_fixed
 from driftpeak.live._space.movement import Movement, Place, Shares
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Request, Sample
+from driftpeak.live._space.rules import Rules
 from driftpeak.live._space.serialization import space_from_data, space_to_data
 from driftpeak.live._study import events as happened
 from driftpeak.live._study.clock import DATES, Kind, Time, show_time

@@ -10,7 +10,8 @@ from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
-from driftpeak.live._space.constraints import Limit, constraints_from_data
+from driftpeak.live._space.constraint_data import constraints_from_data
+from driftpeak.live._space.constraints import Limit
 from driftpeak.live._study.events import Reset, Told, from_dict
 from driftpeak.live._study.storage import Store, description_of
 from driftpeak.live._study.study_state import StudyState

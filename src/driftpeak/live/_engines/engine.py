@@ -121,18 +121,18 @@ class Engine(ABC):
     def load(self, arrays: Arrays, rest: dict[str, Any]) -> None:
         """Restore a state from `save`."""
 
-    def outgrown_at(self) -> int | None:
+    def next_recompilation(self) -> int | None:
         """Return the next number of observations that needs other programs; None if there is none.
 
         Programs have fixed shapes, and are compiled again when arrays become longer.
         """
         return None
 
-    def rehearse(self, count: int, request: Request) -> None:
-        """Run all programs that a study of `count` observations needs, on made-up rewards.
+    def warm_up(self, count: int, request: Request) -> None:
+        """Run all programs that a study of `count` observations needs, on synthetic rewards.
 
         Arguments:
-            count: number of observations, as `outgrown_at` returns it.
+            count: number of observations, as `next_recompilation` returns it.
             request: arguments of a suggestion of the study.
 
         Raises:

@@ -263,20 +263,20 @@ class GPEngine(GPBelief):
             self._averaged = state, Average(problem, pack(self.model, self.pace))
         return self._averaged[1]
 
-    def outgrown_at(self) -> int | None:
+    def next_recompilation(self) -> int | None:
         capacity = self.policy.capacity
         lengths = {self.initial - 1, *LENGTHS, *SIZES, NEWEST}
         lengths = {length for length in lengths if length < capacity} | {capacity}
         return min((length + 1 for length in lengths if length >= len(self.memory)), default=None)
 
-    def rehearse(self, count: int, request: Request) -> None:
+    def warm_up(self, count: int, request: Request) -> None:
         random, settings = np.random.default_rng(0), []
         for number in range(1, count + 2):  # one more, because one is an outlier
             request = request._replace(number=number, time=request.time + self.pace)
             if number <= self.initial:
                 settings.append(self.propose(request._replace(pending=())) | request.context)
             sample = Sample(settings[number % len(settings)], request.time)
-            self._rehearse_told(sample, random)
+            self._told_in_warm_up(sample, random)
         values = self.refit()
         if values is not None:
             self.learned(values)
@@ -286,10 +286,10 @@ class GPEngine(GPBelief):
             request = request._replace(number=request.number + 1, time=request.time + self.pace)
             sample = Sample(setting, request.time)
             self.expected(sample)
-            self._rehearse_told(sample, random)
+            self._told_in_warm_up(sample, random)
 
-    def _rehearse_told(self, sample: Sample, random: np.random.Generator) -> None:
-        """Record a made-up reward: 0 or 1, for every likelihood; or first an outlier."""
+    def _told_in_warm_up(self, sample: Sample, random: np.random.Generator) -> None:
+        """Record a synthetic reward: 0 or 1, for every likelihood; or first an outlier."""
         outlier = self.rates is None and len(self.memory) == 0
         self.told(sample, OUTLIER if outlier else float(random.integers(2)))
 

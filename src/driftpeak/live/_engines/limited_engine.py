@@ -40,11 +40,12 @@ from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._model import gp
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._search import feasible
-from driftpeak.live._space.constraints import Limit, Rules
+from driftpeak.live._space.constraints import Limit
 from driftpeak.live._space.encoding import BoxCoding
 from driftpeak.live._space.feasibility import anchor_of, drawn
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Arrays, Numbers, Reach, Request, Sample, setting_of
+from driftpeak.live._space.rules import Rules
 
 FARTHER = 0.8  # the unit of measurements is this quantile of their distances from the limit
 RAISED = 0.5  # gamma: step of the normal quantile
@@ -343,8 +344,8 @@ class LimitedEngine(GPEngine):
         for quantity in self.quantities.values():
             quantity.forgot(before)
 
-    def _rehearse_told(self, sample: Sample, random: np.random.Generator) -> None:
-        super()._rehearse_told(sample, random)
+    def _told_in_warm_up(self, sample: Sample, random: np.random.Generator) -> None:
+        super()._told_in_warm_up(sample, random)
         for quantity in self.quantities.values():
             edge = next(end for end in quantity.limit.widest if np.isfinite(end))
             quantity.told(Sample(sample.setting, sample.time), float(edge + random.normal()))

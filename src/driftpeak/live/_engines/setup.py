@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeGuard, runtime_ch
 
 from driftpeak._core.errors import DriftpeakError, UnsupportedError
 from driftpeak.live._engines.engine import Engine
-from driftpeak.live._space.constraints import Rules
 from driftpeak.live._space.encoding import Coding, FiniteCoding
 from driftpeak.live._space.parameters import ParameterValues
+from driftpeak.live._space.rules import Rules
 
 if TYPE_CHECKING:
     from driftpeak.policies import Policy

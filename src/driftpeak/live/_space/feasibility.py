@@ -14,10 +14,10 @@ from driftpeak._core.errors import (
     shown,
 )
 from driftpeak._core.types import Vector
-from driftpeak.live._space.constraints import Rules
 from driftpeak.live._space.encoding import BoxCoding
 from driftpeak.live._space.parameters import Numeric
 from driftpeak.live._space.records import Reach, setting_of
+from driftpeak.live._space.rules import Rules
 
 HALVINGS = 12
 TRIED = 4_096  # random settings before InfeasibleError

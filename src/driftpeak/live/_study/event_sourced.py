@@ -20,9 +20,9 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.numerics.threads import single_threaded_lapack
 from driftpeak.live._engines.engine import Engine
-from driftpeak.live._space.constraints import Rules
 from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.records import Arrays, Sample
+from driftpeak.live._space.rules import Rules
 from driftpeak.live._study import events as happened
 from driftpeak.live._study.events import Event
 from driftpeak.live._study.study_state import StudyState

@@ -2,7 +2,7 @@
 
 Programs have fixed shapes. When a study outgrows its arrays, it needs programs for longer ones, and
 to compile them takes seconds. They are compiled while the shorter ones still answer: a new engine
-with made-up observations runs everything that the longer arrays need. Programs belong to the
+with synthetic observations runs everything that the longer arrays need. Programs belong to the
 process and not to an engine, so that the study then finds them.
 """
 
@@ -38,7 +38,7 @@ class Precompilation:
             make_engine: makes a new engine of the same study.
             request: the latest suggestion's arguments.
         """
-        count = engine.outgrown_at()
+        count = engine.next_recompilation()
         if count is None or count <= self._count or os.environ.get(PRECOMPILE) == OFF:
             return
         self._count = count
@@ -52,9 +52,9 @@ def _compile(make_engine: Callable[[], Engine], count: int, request: Request) ->
             return
         try:
             with computing(), compiling_only_if(_is_running):
-                make_engine().rehearse(count, request)
+                make_engine().warm_up(count, request)
         except (NotCompiledError, DriftpeakError):
-            pass  # the program ends, or made-up observations leave no feasible setting
+            pass  # the program ends, or synthetic observations leave no feasible setting
 
 
 def _is_running() -> bool:
