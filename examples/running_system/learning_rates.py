@@ -55,20 +55,20 @@ print(f"loss of the best member: {min(losses[0]):.2f} before, {min(losses[-1]):.
 
 # %%
 # Left: each line is the learning rate of one member. Right: its loss. A circle is a copy: the
-# member
-# continues from the weights of another one, and its loss falls to the loss of that member.
+# member continues from the weights of another one, and its loss falls to the loss of that member.
 
+COLOURS = "#0072B2", "#E69F00", "#009E73", "#CC79A7"  # Okabe and Ito: safe for colour blindness
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.5, 3.6), layout="constrained")
 rates, losses = np.array(rates), np.array(losses)
 for member in range(MEMBERS):
-    colour = f"C{member}"
+    colour = COLOURS[member]
     left.step(
         range(INTERVALS + 1), [*rates[:, member], rates[-1, member]], where="post", color=colour
     )
     right.plot(losses[:, member], color=colour, label=f"member {member + 1}")
 left.plot(np.median(rates, axis=1), "--", color="black", label="median")
 for member, source, interval in copies:
-    colour = f"C{member}"
+    colour = COLOURS[member]
     ends = losses[interval, member], losses[interval, source]
     right.plot([interval, interval], ends, ":", color=colour, linewidth=1)
     right.plot(interval, ends[1], "o", color=colour, markersize=4)
