@@ -85,7 +85,7 @@ def open_place(storage: str) -> Place:
         raise DriftpeakError(f"STORAGE must be {KINDS}")
     else:
         path = Path(rest.removeprefix("/") if separator else storage)
-        if path.is_file():
+        if path.exists() and not path.is_dir():
             raise DriftpeakError(
                 f"STORAGE must be a folder of journals; got the file {shown(str(path))}. Give "
                 f"{shown(str(path.parent))}; each file NAME.jsonl in it is study NAME."
