@@ -36,7 +36,7 @@ class Rise(dp.AbruptSwitches):
         pieces = super().init(key)
         values = pieces.values[0]
         worst = values.argmin()
-        risen = values + (values.max() - values.min() + 1) * jnp.asarray(self.gram)[worst]
+        risen = values + (values.max() - values.min() + 1) * self.pairs.rows(worst)
         return pieces._replace(values=jnp.stack([values, risen]))
 
 

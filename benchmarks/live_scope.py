@@ -1,12 +1,13 @@
 """Effect of down-weighting the exploration bonus near the boundary.
 
-`DriftingGP(scoped=True)`, the default, is compared with `scoped=False`. The functions are those of
-`live_motion`, whose peak may be in a corner, and the dynamic test functions used for designing the
-optimiser, with 50 evaluations as in `field`, but other seeds. The default was chosen on these test
-functions and others of their kind, not on the functions of `live_motion`.
+`DriftingGP(boundary_weighting=True)`, the default, is compared with `boundary_weighting=False`. The
+functions are those of `live_motion`, whose peak may be in a corner, and the dynamic test functions
+used for designing the optimiser, with 50 evaluations as in `field`, but other seeds. The default
+was chosen on these test functions and others of their kind, not on the functions of `live_motion`.
 
-Figures are regrets relative to `scoped=False`: geometric means with 95 % bootstrap intervals over
-the functions of `live_motion`, over the seeds of one test function, and over all test functions.
+Figures are regrets relative to `boundary_weighting=False`: geometric means with 95 % bootstrap
+intervals over the functions of `live_motion`, over the seeds of one test function, and over all
+test functions.
 """
 
 import os
@@ -23,7 +24,7 @@ from benchmarks.rivals.driftpeak import Rival
 from benchmarks.rivals.plays import Play, mean_regret
 from driftpeak.environments.functions import FUNCTIONS
 
-POLICIES = (dp.DriftingGP(), dp.DriftingGP(scoped=False))
+POLICIES = (dp.DriftingGP(), dp.DriftingGP(boundary_weighting=False))
 SEEN = tuple(name for name in FUNCTIONS if name not in UNSEEN)
 SEEDS = range(int(os.environ.get("SCOPE_SEEDS", "6")))
 EVALUATIONS = 50

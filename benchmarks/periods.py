@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from driftpeak.offline.history._correlation import Law, fit_history
+from driftpeak.offline.history import fit_history
+from driftpeak.offline.history._correlation import Law
 
 TARGETS = {
     **{f"wrong, A = {size} (of 60)": "<= 3" for size in (0.6, 0.7, 0.8, 1.0)},
