@@ -319,6 +319,7 @@ def test_a_missing_file_is_named(run, tmp_path):
     assert refused(run("replay", tmp_path / "nowhere.csv"), "nowhere.csv")
 
 
+@pytest.mark.slow
 def test_help_and_unknown_options():
     """In a process of its own: the entry point is installed, mistakes end without a traceback."""
     command = [Path(sys.executable).with_name("driftpeak"), "replay"]

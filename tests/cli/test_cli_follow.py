@@ -29,6 +29,7 @@ def log(tmp_path):
 COLUMNS = ("--choice", "price", "--reward", "revenue", "--time", "when")
 
 
+@pytest.mark.slow
 def test_text_json_and_figure(run, log, tmp_path):
     picture = tmp_path / "log.png"
     code, out, err = run("follow", log, *COLUMNS, "--plot", picture, "--unit", "EUR")

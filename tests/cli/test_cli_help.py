@@ -185,6 +185,7 @@ assert jax.config.jax_compilation_cache_dir is None and not jax.config.jax_enabl
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script_that_calls_back(shell):
     code, script, err, heavy = alone("completion", shell)

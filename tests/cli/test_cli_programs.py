@@ -88,6 +88,7 @@ def test_the_second_process_compiles_nothing_and_damage_is_mended(tmp_path):
     assert call(DRIFTPEAK_CACHE=tmp_path) == ([misses, "0", place], "")  # mended
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["file", "file/below", "open"])
 def test_a_folder_that_cannot_be_used_costs_a_line(tmp_path, where):
     (tmp_path / "file").write_text("no folder")

@@ -70,6 +70,7 @@ def test_durations_are_shown_with_their_unit(length, text):
     assert seconds("period", text) == pytest.approx(length, rel=0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [dp.Float, dp.Integer])
 def test_a_rate_per_hour_limits_moves_between_dates(make, tmp_path):
     """At most 8 per hour: 4 in half an hour; a number is per second."""

@@ -52,6 +52,7 @@ SUM = motions.SumMotion(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "motion",
     [motions.Matern32([0.4]), motions.DampedOscillator([7.0], [np.inf]), SUM],

@@ -204,6 +204,7 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     assert not (tmp_path / "unfinished").exists()
 
 
+@pytest.mark.slow
 def test_a_broken_part_is_played_again(tmp_path):
     size = RunSize(trials=3)
     job = size.jobs(TINY)[0]
@@ -433,6 +434,7 @@ def test_the_registry_is_sound():
         assert {case for column in columns for case in column.cases} <= set(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "id", ["b16-fig1", "b16-fig2a", "b16-fig2c", "b16-fig2d", "d22-fig1a", "d22-fig1b"]
 )

@@ -151,6 +151,7 @@ def test_no_point_has_less_regret_than_the_lower_bound_allows():
     assert regret[outside].min() > 0.98 * half
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", EXPERIMENTS)
 def test_series_and_claims_name_cases_and_policies_that_are_played(id):
     experiment = EXPERIMENTS[id]

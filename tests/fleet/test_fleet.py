@@ -102,6 +102,7 @@ def test_any_subset_in_any_batch_decides_as_single_players(name):
 SLOW_AUTO = [pytest.param("auto", late, marks=pytest.mark.slow) for late in (2, 5, 16)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "late"), [("TV", 2), ("TV", 5), ("TV", 16), *SLOW_AUTO])
 def test_late_rewards_are_inserted_at_their_time(name, late):
     """Rewards of up to four pending suggestions arrive in random order."""
@@ -163,6 +164,7 @@ def test_a_member_alone_is_an_optimizer():
             single.tell(one, reward, time=one.time)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.data())
 def test_the_batches_do_not_matter(data):
@@ -204,6 +206,7 @@ def test_a_step_of_any_subset_runs_few_programs():
     assert all(x - y <= len(programs.SIZES) for x, y in zip(after, before, strict=True))
 
 
+@pytest.mark.slow
 def test_sets_of_arms_restrict_the_choice():
     generator = np.random.default_rng(2)
     arms = generator.random((30, 5)) < 0.5

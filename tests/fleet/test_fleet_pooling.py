@@ -42,6 +42,7 @@ def observed(generator, cycle=None):
     return Observations(arms, times, rewards, np.ones(arms.shape, bool))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frequency", [0.0, 0.15])
 def test_the_likelihood_is_the_dense_one(frequency):
     """All observations are one Gaussian vector; its covariance is written out entry by entry."""
@@ -192,6 +193,7 @@ def test_a_stored_pooled_fleet_resumes_as_it_was(tmp_path, monkeypatch, every):
     assert len(set(fleets[0]._engine.whose)) > 1 or fleets[0].late > 4
 
 
+@pytest.mark.slow
 def test_one_wild_reward_does_not_spoil_the_prior():
     fleet = dp.Fleet(PRIOR.domain, 40, policy=AUTO, share="all")
     asked = fleet.ask()

@@ -56,6 +56,7 @@ def test_objectives_agree_with_an_interior_point_method(seed):
     assert balanced.objective == pytest.approx(interior_point(features, s, gaps * 20), abs=1e-5)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(seed=st.integers(0, 10**6), shape=SHAPES, s=REGULARISERS)
 def test_optimal_design_keeps_lemma_4_3(seed, shape, s):

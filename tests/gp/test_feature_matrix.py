@@ -99,6 +99,7 @@ def test_products_are_those_of_the_matrix(seed, sizes, share):
     )
 
 
+@pytest.mark.slow
 @double_precision
 def test_in_pieces_as_at_once():
     """With more than 2^22 / 4 points rows are taken three at a time, of five."""
@@ -275,6 +276,7 @@ def test_beliefs_are_those_of_pivoted_cholesky(name):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-6), *found)
 
 
+@pytest.mark.slow
 def test_a_world_drawn_along_the_axes_has_the_covariance_of_its_prior():
     """Over 4,000 draws; the standard error of a covariance is 0.022."""
     prior = dp.Prior(dp.Grid([0, 1], [0, 1], size=5), dp.SE(0.5), 0.01)

@@ -150,6 +150,7 @@ def test_days_are_independent():
     assert joined.drift > apart.estimates["drift"].high
 
 
+@pytest.mark.slow
 def test_a_record_of_a_bandit():
     """One observation a step: random play, 400 steps; intervals of 95 %, here of one seed."""
     runs = dp.simulate({"random": dp.UniformRandom(TRUE)}, dp.MarkovDrift(TRUE, drift=0.05),

@@ -375,6 +375,7 @@ def of_sum(member, lag):
     return float(np.dot(weights, parts))
 
 
+@pytest.mark.slow
 @double_precision
 def test_sums_of_motions_are_gaussian_processes():
     """Five components as a Kalman filter, against dense regression with the summed correlation:
@@ -469,6 +470,7 @@ def test_bad_motions():
         Matern32([0.0])
 
 
+@pytest.mark.slow
 def test_complete_rows_give_the_posterior_of_a_dense_gaussian_process():
     """Rows of all points, for a kind of motion with one component and a kind with three."""
     motions = (

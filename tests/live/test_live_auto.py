@@ -48,6 +48,7 @@ def test_the_unit_of_time_makes_no_difference(policy):
         np.testing.assert_allclose(found[1], deviation, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_step_is_the_median_of_the_first_differences():
     times = np.cumsum(np.random.default_rng(0).exponential(1.0, 30))
     optimizer = make()

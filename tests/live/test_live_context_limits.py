@@ -52,6 +52,7 @@ def test_a_sum_has_another_bound_at_night():
     assert np.asarray(by_day.hold(rows, None)).all()
 
 
+@pytest.mark.slow
 def test_suggestions_meet_the_limits_of_their_context():
     """By day up to 60, at night up to 45: both bounds are approached and seldom violated."""
     optimizer = dp.Optimizer(HALL, maximize=True, constraints=FANS | NOISE)
@@ -135,6 +136,7 @@ def quiet(setting):
     return setting["period"] == "day" or setting["fans"] <= 2
 
 
+@pytest.mark.slow
 def test_a_function_of_the_context_in_a_stored_study(tmp_path):
     dp.live.register_constraint("quiet", quiet)
     optimizer = dp.Optimizer(

@@ -266,6 +266,7 @@ def test_as_data_and_as_a_table(shop):
     assert {"time", "parameter_time", "arms"} <= set(odd.to_dataframe().columns)
 
 
+@pytest.mark.slow
 def test_pictures(shop):
     for figure in (track_figure(shop), belief_figure(shop, context=CONTEXT)):
         assert figure.axes
@@ -298,6 +299,7 @@ def test_the_command_line(run, tmp_path):
     refused(run("live", "tell", store, *setting), "context must be given")
 
 
+@pytest.mark.slow
 def test_limits_of_moving_are_of_the_settings_alone():
     """The context jumps; the price does not."""
     box = dp.Box(price=dp.Float(5, 20, max_step=1)).context(day=dp.Categorical(*DAYS))

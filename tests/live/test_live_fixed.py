@@ -19,6 +19,7 @@ def output(setting):
     return -((setting["heat"] - 0.25 * setting["fans"]) ** 2) + setting["fans"]
 
 
+@pytest.mark.slow
 def test_fixed_values_hold_and_the_others_are_optimised():
     """With 2 fans the best heat is 0.5, and with 1 fan 0.25; without fixed values it uses 3."""
     optimizer = dp.Optimizer(PLANT, maximize=True)
@@ -44,6 +45,7 @@ def test_all_values_may_be_fixed_and_pending_ones_are_not_repeated():
     assert len({setting["heat"] for setting in several}) == 4
 
 
+@pytest.mark.slow
 def test_fixed_values_with_known_constraints():
     """`heat + fans <= 2.2` leaves heats up to 0.2 with 2 fans, and none with 3."""
     total = {"power": dp.WeightedSum({"heat": 1, "fans": 1}, at_most=2.2)}

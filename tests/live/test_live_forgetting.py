@@ -103,6 +103,7 @@ def test_full_memory_and_learning_under_a_rule(name):
     assert dict(again.ask(60.0)) == dict(optimizer.ask(60.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("motion", [MARKOV, MOMENTUM])
 def test_the_kind_of_drift_is_recognised(motion):
     """Of four fixed draws of each kind, the true one is more probable, together by e^5 or more."""

@@ -57,6 +57,7 @@ def test_journals(path, tmp_path):
     check(str(tmp_path / "study"), path.stem.split("-")[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", DUMPS, ids=lambda path: path.stem)
 def test_databases(path, tmp_path):
     connection = sqlite3.connect(tmp_path / "studies")

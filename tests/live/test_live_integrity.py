@@ -375,6 +375,7 @@ def test_an_older_copy_in_the_journals_place_is_refused(tmp_path):
         optimizer.ask()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_deleted_or_replaced_study_of_a_database_is_refused(request, tmp_path, kind):
     import sqlalchemy as sa

@@ -117,6 +117,7 @@ def test_what_a_way_costs():
     np.testing.assert_allclose(costs_of_moves, [0, 1 + 2, 1 + 4 + 8], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_first_suggestions_know_no_cost():
     optimizer = dp.Optimizer(
         dp.Box(x=dp.Float(0, 1)), maximize=True, start={"x": 0.5}, moving_cost=1e6
@@ -219,6 +220,7 @@ def test_the_first_suggestion():
         dp.Optimizer(box, maximize=True, start={"y": 1})
 
 
+@pytest.mark.slow
 def test_grids_and_arms_can_be_limited_too():
     grid = dp.Grid([0, 10], [0, 1], size=[11, 5])
     optimizer = dp.Optimizer(grid, maximize=True, start={"x1": 5, "x2": 0.5}, max_travel=0.25)

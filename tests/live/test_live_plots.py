@@ -42,6 +42,7 @@ def test_track(optimizer):
     assert len(panels[0].lines[1].get_ydata()) == 60
 
 
+@pytest.mark.slow
 def test_belief(optimizer):
     panels = draw(belief_figure(optimizer))
     best = optimizer.best()

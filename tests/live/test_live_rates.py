@@ -107,6 +107,7 @@ def test_mode_and_evidence_are_those_of_scikit_learn():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_learned_follows_the_evidence(kind):
     """Its slope is that of differences, the movement of the mode included."""
@@ -246,6 +247,7 @@ def test_it_finds_the_place_of_most_events_and_of_fewest():
         assert counter.best().mean == pytest.approx(rate(counter.best()), rel=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_type_checks")
 def test_impossible_rewards_are_refused_by_name():
     yes = dp.Optimizer(BOX, maximize=True, policy=dp.DriftingGP(likelihood="bernoulli"))

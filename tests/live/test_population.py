@@ -99,6 +99,7 @@ def test_hyperparameters_in_training_are_pending() -> None:
     assert made.optimizer.pending() == []
 
 
+@pytest.mark.slow
 def test_members_with_equal_hyperparameters_each_have_their_observation() -> None:
     made = population("", space=dp.Box(width=dp.Integer(1, 2)))
     for member in "abcd":

@@ -126,6 +126,7 @@ def without_period(kind, generator):
     return generator.normal(size=(6, 6))[np.searchsorted(cuts, np.arange(200))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["white noise", "random walks", "two speeds", "switches", "damped oscillations"]
 )

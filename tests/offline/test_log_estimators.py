@@ -153,6 +153,7 @@ def coverage(logs, *, uniform):
     return {name: np.mean(hit) for name, hit in hits.items()}, errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uniform", [True, False], ids=["replay", "doubly robust"])
 def test_intervals_of_a_few_logs(uniform):
     """30 logs, 5 policies: below 85 % by chance has probability 1e-5 at a coverage of 95 %."""

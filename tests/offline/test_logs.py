@@ -361,6 +361,7 @@ def test_text_and_data(report):
     assert len(data["alternatives"]) == len(report.alternatives)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_estimated_is_said(three):
     log, _ = three
     fixed = learn_from_log(log, randomised=False, minimize=True)

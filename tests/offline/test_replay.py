@@ -31,6 +31,7 @@ def test_the_prior_is_the_empirical_one():
     np.testing.assert_allclose(common.noise_variance, 0.05 * REWARDS.var(axis=0, ddof=1).mean())
 
 
+@pytest.mark.slow
 def test_the_later_rows_are_played_as_recorded():
     runs = replay(TABLE, ["random", "gp-ucb"], train=0.4, trials=2)
     assert runs.sizes["step"] == 30
@@ -104,6 +105,7 @@ def test_batch_means_allow_for_correlation():
     np.testing.assert_allclose(error, 5 / np.sqrt(40_000), rtol=0.2)
 
 
+@pytest.mark.slow
 def test_figures_and_verdict():
     runs = replay(TABLE, ["random", "clairvoyant", "best-fixed-arm"], trials=5)
     results = summarise(runs, independent_trials=False)
@@ -137,6 +139,7 @@ def test_texts_make_what_they_say():
     assert float(make_width("sliding-confidence:delta=0.2", prior, 10).horizon) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["constant", "finite-domain", "igp", "confidence",
                                   "sliding-confidence", "heteroscedastic"])  # fmt: skip
 def test_every_width_runs(name):

@@ -39,6 +39,7 @@ def test_subsets_have_the_probabilities_of_the_determinants(size, draw):
     assert 0.5 * np.abs(frequencies - probabilities).sum() < 0.05
 
 
+@pytest.mark.slow
 def test_a_point_counts_as_often_as_its_multiplicity_says():
     """As subsets of the columns of a Gram matrix in which points are repeated (M25 Definition 3.1).
 
@@ -82,6 +83,7 @@ def test_without_mixing_the_greedy_subset_is_drawn():
     np.testing.assert_array_equal(sample(gram, 4, steps=0), [greedy])
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**31), st.sampled_from([3, 9]))
 def test_subsets_are_distinct_points_whatever_the_covariance(seed, size):
     """Also where the rank is below the size, points coincide, or nothing varies at all."""

@@ -302,6 +302,7 @@ def test_steps_play_the_smallest_scheduled_index():
     assert replayed > 50
 
 
+@pytest.mark.slow
 def test_replays_are_scheduled_with_their_probability():
     """Slots of index m in block j with chance 2^{(m-j)/2}: 4,000 schedules, binomial, 4.5 s.d.
 

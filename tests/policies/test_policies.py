@@ -188,6 +188,7 @@ INFLUENTIAL = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["auto", "function-space"])
 @pytest.mark.parametrize("kind", INFLUENTIAL)
 @double_precision

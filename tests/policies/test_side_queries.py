@@ -249,6 +249,7 @@ def test_the_simulator_counts_answers_and_leaves_the_others_alone():
     assert (asked[:, starts][:, 1:] > 0).all()
 
 
+@pytest.mark.slow
 def test_prediction_errors_are_those_of_the_belief_before_the_decision():
     policies = {"TV": dp.TVGPUCB(PRIOR, drift=0.05), "random": dp.UniformRandom(PRIOR)}
     runs = dp.simulate(policies, WORLD, steps=12, seed=2, predictions=True)

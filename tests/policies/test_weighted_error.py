@@ -39,6 +39,7 @@ RULES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_moments_and_decisions_are_those_of_theorem_2(rule):
     """By dense linear algebra in feature space, at every step.

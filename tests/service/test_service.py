@@ -167,6 +167,7 @@ def test_limits_that_are_measured(client):
     assert study.history()[0].constraints == {"heat": 0.2}
 
 
+@pytest.mark.slow
 def test_rewards_of_0_and_1(client, served):
     policy = {"drifting-gp": {"capacity": 32, "likelihood": "bernoulli"}}
     study = client.create("clicks", {"arms": 2}, maximize=True, policy=policy)

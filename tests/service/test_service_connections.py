@@ -286,6 +286,7 @@ def test_connections_leave_descriptors_for_storage(files, connections):
         assert Limits(connections=10).within_descriptors().connections == 10
 
 
+@pytest.mark.slow
 def test_without_descriptors_the_log_and_the_processor_stay_quiet(tmp_path, caplog):
     """Accepting is tried again each second. Connections that wait are served in the end."""
     with serving(tmp_path) as served, quiet_log(), ExitStack() as stack:

@@ -112,6 +112,7 @@ def test_misspelt_data_do_not_match(client, schema, value):
         client.check({"$ref": f"#/components/schemas/{schema}"}, value)
 
 
+@pytest.mark.slow
 def test_a_client_of_the_document_creates_asks_tells_and_reads(client):
     new = {"name": "kiln", "space": BOX, "maximize": True, "policy": SMALL}
     new["constraints"] = {"heat": {"at_most": 75, "probability": 0.9}}

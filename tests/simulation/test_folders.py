@@ -230,6 +230,7 @@ def test_every_flipped_bit_of_a_chunk_is_noticed(tmp_path, monkeypatch):
     xr.testing.assert_identical(dp.read_runs(tmp_path), expected)
 
 
+@pytest.mark.slow
 def test_chunks_of_an_earlier_version_are_read(tmp_path, monkeypatch):
     """A folder of an earlier version resumes, and may hold chunks of both kinds."""
     expected = play(tmp_path)

@@ -64,6 +64,7 @@ def test_decisions_are_those_of_features_written_out(name, space):
     assert len(set(found[0].tolist())) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("space", SPACES)
 def test_batches_and_their_elimination_are_those_of_dense_numpy(space):
     """A batch of nine from half of the points, who is left after it, and a band of its rewards."""

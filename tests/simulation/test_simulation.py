@@ -67,6 +67,7 @@ def test_a_policy_does_as_well_alone_as_in_company(runs):
     np.testing.assert_array_equal(alone["action"][0], runs["action"].sel(policy="TV"))
 
 
+@pytest.mark.slow
 def test_trials_are_the_same_however_many_there_are(runs):
     fewer = dp.simulate(POLICIES, WORLD, steps=40, trials=4, seed=3)
     np.testing.assert_array_equal(fewer["action"], runs["action"][:, :4])
@@ -119,6 +120,7 @@ def _held():
     return sum(array.nbytes for array in jax.live_arrays())
 
 
+@pytest.mark.slow
 def test_irregular_times_reach_policies_and_world():
     times = np.array([0.5, 0.5, 4.0, 100.0])
     runs = dp.simulate(POLICIES, WORLD, times=times, trials=2)
@@ -148,6 +150,7 @@ def test_the_true_drift_beats_no_drift():
     assert gap.mean() > 4 * gap.std(ddof=1) / np.sqrt(30)
 
 
+@pytest.mark.slow
 def test_the_callers_precision_is_left_alone():
     with jax.enable_x64(False):
         runs = dp.simulate(POLICIES, WORLD, steps=3)

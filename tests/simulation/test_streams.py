@@ -268,6 +268,7 @@ def test_an_interrupted_run_goes_on(keep, tmp_path, monkeypatch, everything, sum
     assert_same(play(folder=path, keep=keep), expected)
 
 
+@pytest.mark.slow
 def test_a_chunk_is_counted_that_was_just_written_when_a_run_is_interrupted(tmp_path, monkeypatch):
     real = folders.Folder.write
 
@@ -657,6 +658,7 @@ class Swell(Environment):
 """
 
 
+@pytest.mark.slow
 def test_a_class_that_was_changed_is_played_as_it_is(monkeypatch):
     """A worker that has played it, and was given the changed file, does not play what it knew."""
     highest = []
@@ -739,6 +741,7 @@ print(threads(), names.count("tf_XLAEigen"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads have names on Linux")
 @pytest.mark.parametrize("told", ["3", "0", "many", None])
 def test_the_threads_are_those_that_xla_starts(told):

@@ -280,6 +280,7 @@ def test_m25_table_1_and_17(alpha):
     assert upper.growth(setting) >= row.growth(setting)
 
 
+@pytest.mark.slow
 def test_m25_36_cells():
     """The bump h on the line, by the rectangle rule, with zeta the radius of half height: halfway
     between two centres that are zeta apart, both bumps exceed half their height; 2 zeta apart, no

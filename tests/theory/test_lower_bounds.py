@@ -267,6 +267,7 @@ def joint_draws(generator, count, size):
     return np.split(generator.standard_normal((count, 3 * size)) @ root.T, 3, axis=1)
 
 
+@pytest.mark.slow
 def test_the_measured_bound_is_that_of_exact_draws_and_below_the_genie_s_regret():
     """3,000 pairs from the joint covariance, at the level L that is best for them.
 

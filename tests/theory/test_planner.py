@@ -204,6 +204,7 @@ def test_parameters_are_those_of_the_schedules():
     assert found["ui-gp-ucb", "exponent"].parameters == {}  # M25 treats SE alone
 
 
+@pytest.mark.slow
 def test_fill_in_keeps_what_is_given():
     values = np.random.default_rng(0).normal(size=(40, 3))
     assert fill_in(values, 7, 2.0, 0.5) == (7, 2.0, 0.5, ())
@@ -342,6 +343,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=60, deadline=5000, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
