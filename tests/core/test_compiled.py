@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from threading import Thread
 from typing import NamedTuple
 
 import jax
@@ -13,6 +14,7 @@ import pytest
 from driftpeak._core.numerics import compiler, disk_cache as kept
 from driftpeak._core.numerics.compiled import NotCompiledError, compiled, compiling_only_if
 from driftpeak._core.numerics.compiler import soon
+from driftpeak.cli.spinner import COMPILING, compilation_shown
 
 MATRIX = np.array([[4.0, 2.0], [2.0, 5.0]], np.float32)
 LOWER = np.array([[2.0, 0.0], [1.0, 2.0]])
@@ -163,3 +165,19 @@ def test_xla_takes_the_options_that_this_release_is_given(monkeypatch):
     for release, options in (("0.9.2", 2), ("0.10.0", 0), ("0.11.1", 0), ("1.0", 0)):
         monkeypatch.setattr(compiler, "version", lambda _, release=release: release)
         assert len(soon.__wrapped__()) == options
+
+
+def test_a_command_says_when_it_compiles_and_not_when_another_thread_does():
+    @compiled
+    def doubled(x):
+        return 2 * x
+
+    said = []
+    with compilation_shown(said.append):
+        doubled(np.ones(3))
+        doubled(np.ones(3))
+        background = Thread(target=doubled, args=(np.ones(4),))
+        background.start()
+        background.join()
+    doubled(np.ones(5))
+    assert said == [COMPILING]

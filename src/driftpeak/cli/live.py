@@ -20,7 +20,7 @@ from driftpeak._core.files import json_number, open_regular
 from driftpeak.cli.examples import examples
 from driftpeak.cli.options import Seed
 from driftpeak.cli.program_cache import keep_programs
-from driftpeak.cli.spinner import busy
+from driftpeak.cli.spinner import busy, compilation_shown
 
 if TYPE_CHECKING:
     from driftpeak.live import EstimatedPeak, Optimizer, Suggestion
@@ -445,7 +445,7 @@ def plot(
 
 @contextmanager
 def _study(store: str, name: str | None) -> "Iterator[Optimizer]":
-    """Yield the loaded study; the spinner stays in the block, because calls may compile."""
+    """Yield the loaded study; the spinner stays in the block and says when a call compiles."""
     with busy("loading") as say:
         keep_programs()
         from driftpeak.live import Optimizer
@@ -453,9 +453,10 @@ def _study(store: str, name: str | None) -> "Iterator[Optimizer]":
         def read(done: int, total: int) -> None:
             say(f"reading the study, {done:,} of {total:,} events")
 
-        optimizer = Optimizer.load(store, name, progress=read)
-        say("computing")
-        yield optimizer
+        with compilation_shown(say):
+            optimizer = Optimizer.load(store, name, progress=read)
+            say("computing")
+            yield optimizer
 
 
 def _content(given: str) -> str:

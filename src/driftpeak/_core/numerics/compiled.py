@@ -6,6 +6,7 @@ hash of everything that it depends on.
 """
 
 import hashlib
+import logging
 import os
 import pickle
 from collections.abc import Callable, Hashable, Iterator
@@ -24,6 +25,8 @@ from driftpeak._core.numerics.compiler import soon
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+COMPILATION = "driftpeak.compilation"
+"""The logger of compilations, which may take seconds; level INFO."""
 
 _WITHOUT = Lock()
 _MAKING: list[dict[Hashable, Lock]] = []  # the locks of all functions
@@ -91,8 +94,10 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
 
     flat.__name__ = function.__name__
     called_with = " ".join(map(str, key))
+    compiling = logging.getLogger(COMPILATION)
     # a key with the memory address of a foreign function cannot identify a program
     if not disk_cache.is_on() or " at 0x" in called_with:
+        compiling.info("compiling %s", flat.__name__)
         return jax.jit(flat, compiler_options=soon())
     written = "\n".join((_code(), function.__module__, function.__qualname__, called_with))
     name = f"{function.__name__}-{hashlib.sha256(written.encode()).hexdigest()}"
@@ -101,6 +106,7 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
         # the file is complete, but another release of JAX may have written it
         with suppress(Exception):
             return _loaded(content, len(leaves))
+    compiling.info("compiling %s", flat.__name__)
     lowered = jax.jit(flat).lower(*leaves)
     with _without_cache_of_jax():
         program = lowered.compile(compiler_options=soon())
