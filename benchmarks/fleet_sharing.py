@@ -3,7 +3,8 @@
 Each member has 20 arms, Markov drift of 0.02 and noise of variance 0.1, and is asked 20 times. The
 variance of a function is 1. In the related population, four fifths of it are a mean that all
 members share; with two groups, each has its own mean; unrelated members have none. The figures are
-sums over 20 steps, means over members and seeds, and their ratios.
+sums over 20 steps, means over members and seeds, and their ratios. Intervals are 95 % t-intervals
+of the mean ratio over seeds.
 
     MEMBERS=200 SEEDS=4 python -m benchmarks fleet_sharing
 """
@@ -13,6 +14,7 @@ import time
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 import driftpeak as dp
 
@@ -39,25 +41,34 @@ TARGETS = {
 def run() -> dict[str, Any]:
     """Return regrets, ratios, and the processor time of both."""
     figures: dict[str, Any] = {}
-    alone = {kind: regret(kind, "none") for kind in COMMON}
-    for kind, (value, _) in alone.items():
-        figures[f"{kind}, share='none': regret"] = value
+    alone = {kind: regrets(kind, "none") for kind in COMMON}
+    for kind, (values, _) in alone.items():
+        figures[f"{kind}, share='none': regret"] = float(values.mean())
     for kind, share in RUNS:
-        value, spent = regret(kind, share)
+        values, spent = regrets(kind, share)
         name = f"{kind}, share={share!r}"
-        figures[f"{name}: ratio"] = value / alone[kind][0]
+        figures[f"{name}: ratio"] = float(values.mean() / alone[kind][0].mean())
+        figures[f"{name}: interval"] = "{:.2f} to {:.2f}".format(*interval(values / alone[kind][0]))
         figures[f"{name}: processor time, ratio"] = spent / alone[kind][1]
     return figures
 
 
-def regret(kind: str, share: str) -> tuple[float, float]:
-    """Return the mean regret of a member, and seconds of processor time after the first seed."""
+def interval(ratios: Any) -> tuple[float, float]:
+    """Return the 95 % t-interval of the mean, infinite for a single seed."""
+    if len(ratios) == 1:
+        return -np.inf, np.inf
+    low, high = stats.t.interval(0.95, len(ratios) - 1, ratios.mean(), stats.sem(ratios))
+    return float(low), float(high)
+
+
+def regrets(kind: str, share: str) -> tuple[Any, float]:
+    """Return the mean regret of a member by seed, and seconds of processor time after the first."""
     found, spent = [], []
     for seed in range(SEEDS):
         started = time.process_time()
         found.append(played(kind, share, seed))
         spent.append(time.process_time() - started)
-    return float(np.mean(found)), float(np.mean(spent[1:] or spent))
+    return np.array(found), float(np.mean(spent[1:] or spent))
 
 
 def played(kind: str, share: str, seed: int) -> float:
