@@ -2,7 +2,6 @@
 
 import datetime as dt
 import doctest
-import logging
 import math
 import pickle
 import subprocess
@@ -190,23 +189,6 @@ def test_infinities_are_taken():
     run(study, 1)
     assert known(study).history()[-1].reward == -sys.float_info.max
     assert known(study).diagnostics().rejected == 1
-
-
-def test_conditional_parameters_are_sampled_independently(caplog):
-    study = study_with(DriftSampler(seed=0))
-
-    def objective(trial):
-        x = trial.suggest_float("x", 0, 1)
-        kind = trial.suggest_categorical("kind", ["a", "b"])
-        part = trial.suggest_float("y", 0, 1) if trial.number % 3 else trial.suggest_int("z", 0, 9)
-        return x + part + (kind == "a")
-
-    with caplog.at_level(logging.WARNING):
-        study.optimize(objective, n_trials=6)
-    assert set(known(study).coding.names) == {"x", "kind"}
-    said = [record.getMessage() for record in caplog.records if "independently" in record.message]
-    assert [one.split("'")[1] for one in said] == ["y", "z"]  # once each
-    assert "by RandomSampler" in said[0]
 
 
 def test_other_samplers_may_sample_independently():

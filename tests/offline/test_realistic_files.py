@@ -1,15 +1,18 @@
-"""Forty files as users have them: each is read correctly, or after the remedy of each message."""
+"""Files as users have them: each is read correctly, or after the remedy of each message."""
 
 import itertools
 import re
+import sys
 from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
+from spreadsheets import ods, xlsx
 
 import driftpeak as dp
 from driftpeak.cli.table_options import in_options
 from driftpeak.offline.data import read_table
+from driftpeak.offline.logs import read_log
 
 ARMS = ("north", "south", "west")
 DIALECTS = {  # separator, decimal mark, quotes
@@ -18,6 +21,8 @@ DIALECTS = {  # separator, decimal mark, quotes
     "tab": ("\t", ".", ""),
     "quoted": (",", ",", '"'),
     "pipe": ("|", ".", ""),
+    "xlsx": xlsx,
+    "ods": ods,
 }
 DATES = {
     "iso": "%Y-%m-%d %H:%M",
@@ -33,14 +38,17 @@ CASES = [
     for place in itertools.product(*(range(len(part)) for part in PARTS))
     if sum(place) % 2 == 0
 ]
-FORTY = [(*case, tuple(GAPS)[number % 3]) for number, case in enumerate(CASES)]
+FILES = [(*case, tuple(GAPS)[number % 3]) for number, case in enumerate(CASES)]
 REMEDY = re.compile(
     r'(missing|time_column|index|columns|values|blank|header_rows)=("[^"]*"|[\w-]+)'
 )
 
 
 def written(dialect, dates, layout, gap):
-    """The text of a file, its rewards, and whether each cell is known."""
+    """The bytes of a file, its rewards, and whether each cell is known.
+
+    Spreadsheets have numbers, and dates or texts of dates.
+    """
     generator = np.random.default_rng([len(dialect), len(dates), len(layout), len(gap)])
     count = 30
     rewards = np.round(generator.normal(10, 2, (count, 3)), 2)
@@ -48,14 +56,19 @@ def written(dialect, dates, layout, gap):
     mark = GAPS[gap]
     if mark is not None:
         known[5, 1] = known[12, 0] = False
-    separator, decimal, quote = DIALECTS[dialect]
+    book = DIALECTS[dialect] if callable(DIALECTS[dialect]) else None
+    separator, decimal, quote = DIALECTS[dialect] if book is None else ("", ".", "")
     step = timedelta(days=1) if dates == "day" else timedelta(hours=6)
     moments = [datetime(2026, 1, 10) + n * step for n in range(count)]
     times = [moment.strftime(DATES[dates]) for moment in moments]
+    if book is not None and dates in ("iso", "day"):
+        times = moments
 
     def number(row, column):
         text = f"{rewards[row, column]:.2f}".replace(".", decimal)
-        return text if known[row, column] else mark
+        if not known[row, column]:
+            return mark
+        return text if book is None else float(text)
 
     cells = [[number(row, column) for column in range(3)] for row in range(count)]
     if layout == "long":
@@ -69,8 +82,11 @@ def written(dialect, dates, layout, gap):
         days = [[moment.strftime("%A")] if layout == "weekday" else [] for moment in moments]
         lines = [["time", *(["weekday"] if layout == "weekday" else []), *ARMS]]
         lines += [[t, *day, *row] for t, day, row in zip(times, days, cells, strict=True)]
+    if book is not None:
+        title = [["Readings of the plant"], []]
+        return book({"Data": title + lines, "Remarks": [["none"]]}), rewards, known
     text = "\n".join(separator.join(f"{quote}{cell}{quote}" for cell in line) for line in lines)
-    return text + "\n", rewards, known
+    return f"{text}\n".encode(), rewards, known
 
 
 def next_remedy(path, given):
@@ -99,17 +115,19 @@ def read(path):
     return read_table(path, outliers="keep", **given), given
 
 
-def test_there_are_forty_different_files():
-    assert len(set(FORTY)) == 40
+def test_all_files_are_different():
+    assert len(set(FILES)) == 56
     for number, values in enumerate((DIALECTS, DATES, LAYOUTS, GAPS)):
-        assert {case[number] for case in FORTY} == set(values)
+        assert {case[number] for case in FILES} == set(values)
 
 
-@pytest.mark.parametrize(("dialect", "dates", "layout", "gap"), FORTY)
+@pytest.mark.parametrize(("dialect", "dates", "layout", "gap"), FILES)
 def test_a_realistic_file(tmp_path, dialect, dates, layout, gap):
-    text, rewards, known = written(dialect, dates, layout, gap)
+    if dialect in ("xlsx", "ods"):
+        pytest.importorskip("python_calamine")
+    content, rewards, known = written(dialect, dates, layout, gap)
     path = tmp_path / "rewards.csv"
-    path.write_text(text)
+    path.write_bytes(content)
     table, given = read(path)
     assert [name.removeprefix("temperature ") for name in table.arms] == list(ARMS)
     np.testing.assert_allclose(table.values[known], rewards[known])
@@ -162,3 +180,62 @@ def test_header_rows_are_checked(tmp_path):
         read_table(path, header_rows=0)
     with pytest.raises(dp.DriftpeakError, match="at least two lines of values below 2 header"):
         read_table(path, header_rows=2)
+
+
+BOOK = {
+    "Notes": [],
+    "Prices": [["t", "a", "b"], [1, 0.5, 2.0], [2, 1.5, None], [3, "1,5", 4.0]],
+    "Other": [[None] * 4, [None, "t", "x", "y"], [None, 1, 7, 8], [], [None, 2, 9, 10.25]],
+}
+
+
+@pytest.mark.parametrize("book", [xlsx, ods])
+def test_sheets_of_a_spreadsheet(tmp_path, book):
+    pytest.importorskip("python_calamine")
+    path = tmp_path / "book"
+    path.write_bytes(book(BOOK))
+    with pytest.raises(dp.DriftpeakError, match="row 4, column 'a': '1,5' has a decimal comma"):
+        read_table(path)
+    table = read_table(path, sheet="Other")
+    assert table.values.tolist() == [[7, 8], [9, 10.25]]
+    assert (table.arms, table.times, table.notes) == (
+        ("x", "y"),
+        ("1", "2"),
+        ("ignored blank rows: 1",),
+    )
+    with pytest.raises(
+        dp.DriftpeakError, match=r"must be one of 'Prices', 'Other'; got 'Othr'.*'Other'"
+    ):
+        read_table(path, sheet="Othr")
+    rows = [["price", "revenue"], *([n, n / 4] for n in range(8)), [8, None]]
+    path.write_bytes(book({"Log": rows, "Notes": [["none"]]}))
+    log = read_log(path, choice="price", reward="revenue", missing="drop")
+    assert log.rewards.tolist() == [n / 4 for n in range(8)]
+    assert log.notes[0] == "read sheet 'Log'; sheet= reads another: 'Notes'"
+    path.write_bytes(book({"a": []}))
+    with pytest.raises(dp.DriftpeakError, match="the file is empty; a header row"):
+        read_table(path)
+    path.write_bytes(book({"a": [["t", "x", "y"], [1, 2, 3]]}))
+    with pytest.raises(
+        dp.DriftpeakError, match=r"at least two rows of values.*got one row of values"
+    ):
+        read_table(path)
+
+
+def test_a_spreadsheet_that_is_damaged_or_cannot_be_read(tmp_path, monkeypatch):
+    path = tmp_path / "book.xlsx"
+    content = xlsx(BOOK)
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    path.write_bytes(content)
+    with pytest.raises(
+        dp.DriftpeakError, match=r"is a spreadsheet; .*'driftpeak\[spreadsheets\]', or save"
+    ):
+        read_table(path)
+    monkeypatch.undo()
+    pytest.importorskip("python_calamine")
+    path.write_bytes(content.replace(b"<sheetData>", b"<sheetDat<>"))
+    with pytest.raises(dp.DataError, match="cannot be read as a spreadsheet"):
+        read_table(path)
+    path.write_bytes(content[:-30])
+    with pytest.raises(dp.DataError, match="an incomplete spreadsheet, not a text file"):
+        read_table(path)

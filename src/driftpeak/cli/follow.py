@@ -16,13 +16,26 @@ from driftpeak.cli.spinner import busy
 
 OPTIONS = (
     *("choice", "reward", "time", "propensity", "context", "unordered", "missing", "duplicates"),
-    *("dates", "decimal", "encoding", "minimize", "low", "high", "arms", "randomised", "window"),
+    *(
+        "dates",
+        "decimal",
+        "encoding",
+        "sheet",
+        "minimize",
+        "low",
+        "high",
+        "arms",
+        "randomised",
+        "window",
+    ),
     "next_context",
 )
 
 
 def follow(
-    log: Annotated[Path, typer.Argument(help="CSV, plain or .gz, or Parquet: one line per step.")],
+    log: Annotated[
+        Path, typer.Argument(help="CSV, plain or .gz, .xlsx, .ods or Parquet: one line per step.")
+    ],
     choice: Annotated[
         str, typer.Option(help="Column of the choices: numbers such as prices, or names.")
     ],
@@ -94,6 +107,9 @@ def follow(
     encoding: Annotated[
         str | None, typer.Option(help="Text encoding, such as cp1250; detected by default.")
     ] = None,
+    sheet: Annotated[
+        str | None, typer.Option(help="Sheet of a spreadsheet; by default the first with values.")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="File for a figure, such as log.png or log.svg.")
     ] = None,
@@ -121,6 +137,7 @@ def follow(
                 dates=dates,  # type: ignore[arg-type]
                 decimal=decimal,  # type: ignore[arg-type]
                 encoding=encoding,
+                sheet=sheet,
             )
         for text in content.notes:
             note(in_options(text))

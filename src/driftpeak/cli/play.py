@@ -75,7 +75,7 @@ class Training:
 @bundled
 def replay(
     data: Annotated[
-        Path, typer.Argument(help="CSV, plain or .gz, or Parquet: time x arms, with a header.")
+        Path, typer.Argument(help="CSV, plain or .gz, .xlsx, .ods or Parquet: time x arms.")
     ],
     reading: TableOptions,
     training: Training,

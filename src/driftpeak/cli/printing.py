@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from driftpeak.simulation._comparison import Verdict
     from driftpeak.simulation._results import PolicyResult
 
+BESIDE_BEST = "above best\n95 % interval"
+"""Heading of the paired differences in regret from the best policy."""
+
 
 def note(text: str) -> None:
     """Print to the error output, so that the standard output can be piped."""
@@ -83,7 +86,7 @@ def report(
     else:
         for line in filter(None, (words, answer)):
             print(line)
-        _print_table(results, table_data, unit)
+        _print_table(results, judged, unit)
     if kept.output is not None:
         from driftpeak.plots import belief_figure
         from driftpeak.simulation._plots import regret_figure
@@ -161,11 +164,12 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _print_table(results: "dict[str, PolicyResult]", table_data: bool, unit: str) -> None:
+def _print_table(results: "dict[str, PolicyResult]", judged: "Verdict | None", unit: str) -> None:
     from rich.table import Table
 
     optional = {"side queries": "side_queries", "restarts": "restarts"}
-    columns = ["mean regret", "+- s.e.", "cumulative", "on best arm", *optional, "seconds"]
+    columns = ["mean regret", BESIDE_BEST, "cumulative", "on best arm", *optional, "seconds"]
+    beside_best = _beside_best(judged)
     unused = {
         name
         for name, field in optional.items()
@@ -181,12 +185,12 @@ def _print_table(results: "dict[str, PolicyResult]", table_data: bool, unit: str
     for name in shown:
         # numbers are not wrapped; in a narrow terminal, names are
         whole = name not in optional
-        heading = name.replace(" ", "\n", 1) if whole else name
+        heading = name.replace(" ", "\n", 1) if whole and "\n" not in name else name
         table.add_column(heading, justify="right", no_wrap=whole, overflow="fold")
     for name, row in results.items():
         cells = {
             "mean regret": f"{row.mean_regret:.4g}",
-            "+- s.e.": "" if math.isnan(row.stderr) else f"{row.stderr:.2g}",
+            BESIDE_BEST: beside_best.get(name, ""),
             "cumulative": f"{row.cumulative_regret:.4g}",
             "on best arm": f"{100 * row.on_best:.1f} %",
             "side queries": f"{row.side_queries:.4g} ({row.side_queries_per_step:.2g} a step)",
@@ -195,6 +199,22 @@ def _print_table(results: "dict[str, PolicyResult]", table_data: bool, unit: str
         }
         table.add_row(name, *(cells[column] for column in shown))
     console().print(table)
+
+
+def _beside_best(judged: "Verdict | None") -> dict[str, str]:
+    """Return intervals of the paired differences in regret from the best policy, by policy."""
+    from driftpeak._core.aligned import decimals_of, number_text
+
+    if judged is None:
+        return {}
+    ends = {name: other.interval for name, other in judged.others.items()}
+    decimals = decimals_of([(high - low) / 2 for low, high in ends.values()])
+    texts = {
+        name: " to ".join(number_text(end, decimals) for end in pair)
+        for name, pair in ends.items()
+        if not math.isnan(pair[0])
+    }
+    return {judged.best: "best", **texts}
 
 
 def console() -> "Console":

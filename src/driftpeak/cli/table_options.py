@@ -69,6 +69,9 @@ class TableOptions:
     header_rows: Annotated[
         int, typer.Option(help="Number of header lines, whose cells are joined.")
     ] = 1
+    sheet: Annotated[
+        str | None, typer.Option(help="Sheet of a spreadsheet; by default the first with values.")
+    ] = None
 
 
 def read(data: Any, reading: TableOptions) -> "RewardTable":

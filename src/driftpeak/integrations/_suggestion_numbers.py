@@ -14,10 +14,12 @@ class NumberedOptimizer(Optimizer):
         """Return the number of the latest suggestion; 0 if there is none."""
         return self._state.asked
 
-    def ask_as(self, number: int, time: Time) -> ParameterValues:
+    def ask_as(
+        self, number: int, time: Time, fixed: ParameterValues | None = None
+    ) -> ParameterValues:
         """Compute suggestion `number` and return its setting; a pending one is replaced."""
         self._begin_at(number)
-        return dict(self.ask(time))
+        return dict(self.ask(time, fixed=fixed))
 
     def hand_out(self, number: int, time: Time, setting: ParameterValues) -> None:
         """Register this setting as pending suggestion `number`."""

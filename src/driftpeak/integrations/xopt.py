@@ -12,30 +12,37 @@ import xopt  # noqa: F401, first: the error names the extra
 # isort: split
 from gest_api.vocs import (
     VOCS,
+    BaseConstraint,
     BaseVariable,
+    BoundsConstraint,
     DiscreteVariable,
+    LessThanConstraint,
     MaximizeObjective,
     MinimizeObjective,
 )
-from pydantic import Field, PrivateAttr, field_validator
+from pydantic import Field, PrivateAttr, field_serializer, field_validator
 from xopt.errors import VOCSError
 from xopt.generator import Generator
+from xopt.generators import generators
 
 from driftpeak._core.errors import DriftpeakError
 from driftpeak.integrations._suggestion_numbers import NumberedOptimizer
 from driftpeak.live._space.box import Box
+from driftpeak.live._space.constraints import PROBABILITY, Limit
 from driftpeak.live._space.parameters import Categorical, Float, Parameter, ParameterValues
 
 MOST_OUT = 100  # pending suggestions; older ones are cancelled
+ROUNDED = 1e-9  # largest error of a number in Xopt's dump, which has ten decimals
 Row = dict[str, Any]
 
 
 class Fact(NamedTuple):
-    """A row of the data: setting, reward (None if the evaluation failed) and time."""
+    """A row of the data: setting, reward (None if the evaluation failed), time, constraints."""
 
     setting: ParameterValues
     reward: float | None
     time: float
+    measured: dict[str, float | None] | None
 
 
 class Known:
@@ -45,8 +52,8 @@ class Known:
         self.optimizer, self.made_from = optimizer, made_from
         self.facts: list[Fact] = []
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Known":
-        return Known()
+    def __reduce__(self) -> "tuple[type[Known], tuple[()]]":
+        return Known, ()
 
 
 class DriftGenerator(Generator):
@@ -56,24 +63,30 @@ class DriftGenerator(Generator):
     from the data. Failed evaluations are not used.
 
     Attributes:
-        vocs: continuous or discrete numerical variables, and one objective; no constraints.
+        vocs: continuous or discrete numerical variables, and one objective. Each constraint is a
+            `Limit`: a model of the quantity is learned, and suggestions meet it with `probability`.
         seed: random seed.
         time: the unit of time. "steps": evaluations, 1, 2, ... "clock": seconds by the computer's
             clock. The evaluator then returns the time of each evaluation, `time.time()`, as "time",
             as for Xopt's own time-dependent generators.
         max_travel_distances: the largest change of each variable per suggestion, as a fraction of
             its range. Generating then needs data.
+        probability: posterior probability of meeting each constraint that a suggestion needs.
+        exact: written by `Xopt.dump`, whose data have only ten decimals: the exact numbers. With
+            them, `Xopt.from_file` resumes with the same suggestions. Import this module before, so
+            that Xopt knows the generator "drift".
 
     Raises:
-        VOCSError: there are constraints or several objectives, or the objective is only explored.
+        VOCSError: there are several objectives, or the objective is only explored.
         ValueError: the number of distances differs from the number of variables.
-        DriftpeakError: `Optimizer` does not accept the seed, a distance or a variable; or there are
-            limits but no data when generating.
+        DriftpeakError: `Optimizer` does not accept the seed, a distance, a variable or the
+            probability; or there are distances but no data when generating.
     """
 
     name: ClassVar[str] = "drift"
     supports_batch_generation: bool = True
     supports_single_objective: bool = True
+    supports_constraints: bool = True
     supports_discrete_variables: bool = True
 
     seed: int = Field(0, description="random seed")
@@ -81,6 +94,8 @@ class DriftGenerator(Generator):
     max_travel_distances: list[float] | None = Field(
         None, description="largest changes per suggestion, as fractions of the variables' ranges"
     )
+    probability: float = Field(PROBABILITY, description="probability of meeting each constraint")
+    exact: list[dict[str, float]] | None = Field(None, description="the data without rounding")
     _known: Known = PrivateAttr(default_factory=Known)
 
     @field_validator("vocs", mode="after")
@@ -102,6 +117,16 @@ class DriftGenerator(Generator):
                 f"{len(v)} for {len(info.data['vocs'].variables)}"
             )
         return v
+
+    @field_serializer("exact")
+    def serialize_exact(self, _: object) -> list[dict[str, float]] | None:
+        """Return the finite numbers of the data."""
+        names = [*self.vocs.all_names, "time"]
+        rows = [
+            {k: row[k] for k in names if isinstance(row.get(k), float) and math.isfinite(row[k])}
+            for row in self._rows()
+        ]
+        return rows or None
 
     def generate(self, n_candidates: int) -> list[Row]:
         """Return settings to evaluate next.
@@ -133,22 +158,30 @@ class DriftGenerator(Generator):
 
     def _told(self) -> NumberedOptimizer:
         """Return an optimiser with the data; the cached one if it has no other data."""
-        rows = [] if self.data is None else self.data.to_dict(orient="records")
-        facts = [self._fact(number, row) for number, row in enumerate(rows, 1)]
-        made_from = self.model_dump_json(exclude={"data"})
+        facts = [self._fact(number, row) for number, row in enumerate(self._rows(), 1)]
+        made_from = repr(self.model_dump(exclude={"data", "exact"}))
         known = self._known
         if known.made_from != made_from or facts[: len(known.facts)] != known.facts:
             known = self._known = Known(self._optimizer(), made_from)
         assert known.optimizer is not None
         for fact in facts[len(known.facts) :]:
             if fact.reward is not None:
-                known.optimizer.tell(fact.setting, fact.reward, fact.time)
+                told = fact.setting, fact.reward, fact.time
+                known.optimizer.tell(*told, constraints=fact.measured)
             else:
                 for suggestion in known.optimizer.pending():
                     if dict(suggestion) == fact.setting:
                         known.optimizer.cancel(suggestion)
             known.facts.append(fact)
         return known.optimizer
+
+    def _rows(self) -> list[Row]:
+        """Return the rows of the data, exact where these are from a dump."""
+        rows: list[Row] = [] if self.data is None else self.data.to_dict(orient="records")
+        for row, exact in zip(rows, self.exact or (), strict=False):
+            if all(abs(row.get(k, math.nan) - value) <= ROUNDED for k, value in exact.items()):
+                row.update(exact)
+        return rows
 
     def _optimizer(self) -> NumberedOptimizer:
         """Return a new optimiser without data."""
@@ -162,6 +195,10 @@ class DriftGenerator(Generator):
             maximize=isinstance(objective, MaximizeObjective),
             seed=self.seed,
             max_travel=shares,
+            constraints={
+                name: _limit(constraint, self.probability)
+                for name, constraint in self.vocs.constraints.items()
+            },
         )
 
     def _varied(self) -> dict[str, BaseVariable]:
@@ -191,6 +228,7 @@ class DriftGenerator(Generator):
             {name: row[name] for name in self._varied()},
             None if failed else float(reward),
             float(number if self.time == "steps" or failed else row["time"]),
+            {name: _finite(row.get(name)) for name in self.vocs.constraints} or None,
         )
 
 
@@ -202,3 +240,20 @@ def _parameter(variable: BaseVariable) -> Parameter:
     if not isinstance(variable, DiscreteVariable):
         return Float(*variable.domain)
     return Categorical(*sorted(variable.values), ordered=True)  # Xopt's values are numbers
+
+
+def _limit(constraint: BaseConstraint, probability: float) -> Limit:
+    if isinstance(constraint, BoundsConstraint):
+        low, high = constraint.range
+        return Limit(at_least=low, at_most=high, probability=probability)
+    if isinstance(constraint, LessThanConstraint):
+        return Limit(at_most=constraint.value, probability=probability)
+    return Limit(at_least=constraint.value, probability=probability)
+
+
+def _finite(value: Any) -> float | None:
+    """Return a measurement, or None if it is missing."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+generators[DriftGenerator.name] = DriftGenerator  # Xopt's registry, for `Xopt.from_file`

@@ -6,14 +6,15 @@ on the seed and on this number, which differs between all processes that work on
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
 
 from driftpeak.integrations._suggestion_numbers import NumberedOptimizer
-from driftpeak.integrations.optuna._space import Distributions, SearchSpace
+from driftpeak.integrations.optuna._conditions import Condition, Distributions
+from driftpeak.integrations.optuna._space import SearchSpace
 from driftpeak.live._engines.setup import LivePolicy
 from driftpeak.live._study.clock import Time
 from driftpeak.live._study.suggestion import EstimatedPeak
@@ -28,6 +29,7 @@ class Follower:
 
     Arguments:
         distributions: the search space.
+        conditions: conditions of its conditional parameters.
         maximize: whether the objective is maximised.
         policy: the optimiser's policy.
         seed: the optimiser's seed.
@@ -39,6 +41,7 @@ class Follower:
     def __init__(
         self,
         distributions: Distributions,
+        conditions: Mapping[str, Condition] | None = None,
         *,
         maximize: bool,
         policy: LivePolicy,
@@ -47,7 +50,7 @@ class Follower:
         early: bool,
         use_pruned: bool,
     ) -> None:
-        self.space = SearchSpace(distributions)
+        self.space = SearchSpace(distributions, conditions)
         self.optimizer = NumberedOptimizer(
             self.space.box, maximize=maximize, policy=policy, seed=seed
         )
@@ -57,12 +60,17 @@ class Follower:
         self._unknown: list[FrozenTrial] = []  # running trials without parameters
 
     def follows(
-        self, distributions: Distributions, maximize: bool, trials: dict[int, FrozenTrial]
+        self,
+        distributions: Distributions,
+        conditions: Mapping[str, Condition],
+        maximize: bool,
+        trials: Mapping[int, FrozenTrial],
     ) -> bool:
         """Return whether it has this search space and direction, and no other trials."""
         return (
             self.optimizer.maximize == maximize
             and self.space.distributions == distributions
+            and self.space.conditions == conditions
             and all(
                 number in trials and trials[number].datetime_complete == when
                 for number, when in self.settled.items()
@@ -108,6 +116,15 @@ class Follower:
             if other.number < trial.number:
                 self.optimizer.ask_as(other.number + 1, self.clock(other) if self.early else when)
         return self.space.values(self.optimizer.ask_as(trial.number + 1, when))
+
+    def ask_rest(self, trial: FrozenTrial) -> dict[str, Any]:
+        """Return suggested parameters that agree with those that the trial has already.
+
+        Raises:
+            DriftpeakError: a parameter of the trial is outside its range.
+        """
+        number, when = trial.number + 1, self.clock(trial)
+        return self.space.values(self.optimizer.ask_as(number, when, self.space.coded(trial)))
 
     def best(self, time: Time | None) -> EstimatedPeak:
         """Return the estimated peak with Optuna's values."""

@@ -3,6 +3,7 @@
 import logging
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from threading import RLock
 from typing import Any
@@ -14,8 +15,8 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from driftpeak._core.errors import LARGEST_SEED, DriftpeakError, at_least_integer, rejected, shown
+from driftpeak.integrations.optuna._conditions import Condition, Distributions, infer_space
 from driftpeak.integrations.optuna._follower import Clock, Follower
-from driftpeak.integrations.optuna._space import Distributions
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.setup import LivePolicy, is_policy
 from driftpeak.live._study.clock import Time
@@ -27,8 +28,8 @@ TIMES: dict[str, Clock] = {
     "start": attrgetter("datetime_start"),
 }
 INDEPENDENT = (
-    "parameter %r of trial %d is sampled independently by %s, because it is not in the search "
-    "space that all completed trials share: it is conditional, or its range has changed. "
+    "parameter %r of trial %d is sampled independently by %s, because no completed trial has this "
+    "parameter with this range. "
     "DriftSampler(warn_independent_sampling=False) suppresses this warning."
 )
 
@@ -36,9 +37,15 @@ INDEPENDENT = (
 class DriftSampler(BaseSampler):
     """A sampler of Optuna for a drifting objective, which gives old trials less weight.
 
-    Its suggestions are those of a `driftpeak.Optimizer` with a `DriftingGP`, for the parameters
-    that all completed trials share. Other parameters, and those of the first trial, are sampled
-    independently. Running trials are fantasised at their posterior mean, so that workers evaluate
+    Its suggestions are those of a `driftpeak.Optimizer` with a `DriftingGP`. A parameter is sampled
+    independently until a completed trial has it with its present range.
+
+    Conditional parameters are inferred from the completed trials. A condition lists values of one
+    or two categorical or integer parameters, which may be conditional too. A parameter with another
+    condition, such as `x > 0.5`, is suggested when the objective requests it, given the values that
+    the trial has already, from the trials that have this parameter.
+
+    Running trials are fantasised at their posterior mean, so that workers evaluate
     different settings. A pruned trial counts with the value that Optuna assigns to it, its last
     report. Failed trials are not used.
 
@@ -52,8 +59,8 @@ class DriftSampler(BaseSampler):
             computer's clock, in seconds. Or a function of an `optuna.trial.FrozenTrial` that
             returns a time, such as `lambda trial: trial.user_attrs["hour"]`; set user attributes
             before the first parameter is suggested.
-        independent_sampler: for parameters that not all completed trials share; by default a
-            `RandomSampler` with this seed.
+        independent_sampler: for parameters that no completed trial has with their present range;
+            by default a `RandomSampler` with this seed.
         use_pruned: whether pruned trials count.
         warn_independent_sampling: whether to log a warning, once for each parameter, when it is
             sampled independently after the first trial.
@@ -115,8 +122,11 @@ class DriftSampler(BaseSampler):
         self._independent.reseed_rng()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> Distributions:
-        """Return the search space that all completed trials share, without single values."""
-        return _shared(study)
+        """Return the parameters of the completed trials without single values.
+
+        Parameters with a condition that is not recognised, or with a changing range, are omitted.
+        """
+        return infer_space(_completed(study))[0]
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: Distributions
@@ -129,8 +139,11 @@ class DriftSampler(BaseSampler):
         self._raise_error_if_multi_objective(study)
         if not search_space:
             return {}
+        _, conditions = infer_space(_completed(study))
+        names = search_space.keys()
+        conditions = {k: each for k, each in conditions.items() if {k, *each} <= names}
         with self._lock:
-            return self._follower(study, search_space, trial).ask(trial)
+            return self._follower(study, search_space, conditions, trial).ask(trial)
 
     def sample_independent(
         self,
@@ -139,12 +152,17 @@ class DriftSampler(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        """Return the value of a parameter that not all completed trials share.
+        """Return the value of a parameter that is not in the search space.
 
         Raises:
             ValueError: the study has several objectives.
         """
         self._raise_error_if_multi_objective(study)
+        distributions = _known_before(study, trial, param_name, param_distribution)
+        if distributions:
+            with self._lock, suppress(DriftpeakError):  # a fixed value outside its range
+                follower = self._follower(study, distributions, {}, trial)
+                return follower.ask_rest(trial)[param_name]
         if self._warn and param_name not in self._warned and _completed(study):
             self._warned.add(param_name)
             by = type(self._independent).__name__
@@ -162,8 +180,10 @@ class DriftSampler(BaseSampler):
         self._independent.after_trial(study, trial, state, values)
 
     def best(self, study: Study, time: Time | None = None) -> EstimatedPeak:
-        """Return the estimated peak *now*, for the parameters that all completed trials share.
+        """Return the estimated peak *now*.
 
+        It has all parameters of the search space, also the active conditional ones. It lacks
+        parameters with a condition that is not recognised, or with a changing range.
         `study.best_trial` is the best trial so far, which may be outdated.
 
         Arguments:
@@ -178,17 +198,21 @@ class DriftSampler(BaseSampler):
             ValueError: the study has several objectives.
         """
         self._raise_error_if_multi_objective(study)
-        search_space = _shared(study)
+        search_space, conditions = infer_space(_completed(study))
         if not search_space:
             raise DriftpeakError(
                 "best() needs completed trials with a common parameter; got none: no trial is "
                 "complete, or there is no parameter that all completed trials share"
             )
         with self._lock:
-            return self._follower(study, search_space).best(time)
+            return self._follower(study, search_space, conditions).best(time)
 
     def _follower(
-        self, study: Study, search_space: Distributions, trial: FrozenTrial | None = None
+        self,
+        study: Study,
+        search_space: Distributions,
+        conditions: dict[str, Condition],
+        trial: FrozenTrial | None = None,
     ) -> Follower:
         """Return an optimiser with all trials of a study except the one that is sampled now."""
         others = {
@@ -197,12 +221,13 @@ class DriftSampler(BaseSampler):
             if trial is None or other.number != trial.number
         }
         maximize = study.direction == StudyDirection.MAXIMIZE
+        space = search_space, conditions
         follower = next(
-            (each for each in self._followers if each.follows(search_space, maximize, others)), None
+            (each for each in self._followers if each.follows(*space, maximize, others)), None
         )
         if follower is None:
             follower = Follower(
-                search_space,
+                *space,
                 maximize=maximize,
                 policy=self._policy,
                 seed=self._seed,
@@ -220,10 +245,20 @@ def _completed(study: Study) -> list[FrozenTrial]:
     return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
 
 
-def _shared(study: Study) -> Distributions:
-    """Return the search space that all completed trials share, without single values."""
-    shared = intersection_search_space(_completed(study))
-    return {name: each for name, each in shared.items() if not each.single()}
+def _known_before(
+    study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
+) -> Distributions:
+    """Return a parameter, and those of a trial that all completed trials with the parameter have.
+
+    The result is empty if no completed trial has the parameter.
+    """
+    having = [t for t in _completed(study) if t.distributions.get(name) == distribution]
+    common = intersection_search_space(having)
+    return {
+        other: each
+        for other, each in common.items()
+        if not each.single() and (other == name or trial.distributions.get(other) == each)
+    }
 
 
 def _clock(time: object) -> Clock:

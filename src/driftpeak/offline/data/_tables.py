@@ -22,8 +22,8 @@ from driftpeak._core.errors import (
     warn,
 )
 from driftpeak.offline.data._reading.contexts import Contexts, by_time, without_contexts
-from driftpeak.offline.data._reading.csv_dialects import Sheet, labels, read_sheet
-from driftpeak.offline.data._reading.decoding import PARQUET, content_of, decoded
+from driftpeak.offline.data._reading.csv_dialects import Sheet, labels
+from driftpeak.offline.data._reading.formats import read_cells
 from driftpeak.offline.data._reading.headers import check_names, column_of, is_time_name, unit_of
 from driftpeak.offline.data._reading.layouts import check_layout
 from driftpeak.offline.data._reading.long_tables import Long, long_columns, widened
@@ -37,7 +37,6 @@ from driftpeak.offline.data._reading.numbers import (
     numbers,
 )
 from driftpeak.offline.data._reading.outliers import Outliers, doubtful
-from driftpeak.offline.data._reading.parquet import read_parquet
 from driftpeak.offline.data._reading.timestamps import (
     Dates,
     check_order,
@@ -134,8 +133,9 @@ def read_table(
     context_columns: Sequence[str] | None = None,
     blank: Sequence[str] | None = None,
     header_rows: int = 1,
+    sheet: str | None = None,
 ) -> RewardTable:
-    """Read a table of rewards from a CSV file, plain or compressed with gzip, or from Parquet.
+    """Read a table of rewards from a CSV file, plain or gzipped, a spreadsheet, or Parquet.
 
     The separator of a CSV file is detected: commas, semicolons, tabs or "|". The first line has the
     column names; blank lines, and lines above the header that begin with "#", are ignored. Without
@@ -145,8 +145,8 @@ def read_table(
     A cell that is blank, NA, N/A, NaN, null or None is missing. `notes` describes all decisions.
 
     Args:
-        path: the file; compression and Parquet are recognised by content, not by name. Parquet
-            needs pyarrow.
+        path: the file; its format is recognised by content, not by name. Parquet needs pyarrow;
+            spreadsheets (.xlsx and .ods) need python-calamine.
         time_column: the name of the column of the times, with or without its unit.
         missing: the treatment of missing cells: "error" refuses them, "drop-arm" omits their arms,
             "interpolate" fills them linearly in the order of the lines, and with the first and last
@@ -167,8 +167,9 @@ def read_table(
             such as the weekday or the load. By default, columns of text with at most 31 different
             values, each of which occurs twice on average, are contexts.
         blank: further texts of missing cells, such as "-".
-        header_rows: number of header lines of a CSV file, whose cells are joined; a blank cell of
-            the upper ones continues the cell on its left.
+        header_rows: number of header lines of a CSV file or spreadsheet, whose cells are joined; a
+            blank cell of the upper ones continues the cell on its left.
+        sheet: the name of a spreadsheet's sheet; by default the first with values.
 
     Warns:
         DriftpeakWarning: on irregularities in the data, with rows, columns and counts; `doubts` has
@@ -185,26 +186,22 @@ def read_table(
             "time_column and index exclude each other; in a long table, index is the time column"
         )
     path = Path(path)
-    content = content_of(path)
-    if content.startswith(PARQUET):
-        sheet = read_parquet(path, content)
-    else:
-        rows = at_least_integer("header_rows", header_rows, 1, MOST_HEADERS)
-        sheet = read_sheet(path, *decoded(path, content, encoding), rows)
-    check_names(sheet, time_column)
+    rows = at_least_integer("header_rows", header_rows, 1, MOST_HEADERS)
+    read = read_cells(path, encoding, header_rows=rows, sheet=sheet)
+    check_names(read, time_column)
     if blank:
         marks = {text.strip() for text in blank}
-        cells = sheet.cells.map(lambda cell: "" if cell.strip() in marks else cell)
-        sheet = replace(sheet, cells=cells)
+        cells = read.cells.map(lambda cell: "" if cell.strip() in marks else cell)
+        read = replace(read, cells=cells)
     if long is None and context_columns is None:
-        context_columns = check_layout(sheet, time_column, [])
-        sheet = replace(sheet, notes=[*sheet.notes, *map(_as_context, context_columns)])
+        context_columns = check_layout(read, time_column, [])
+        read = replace(read, notes=[*read.notes, *map(_as_context, context_columns)])
     taken = [time_column] if time_column else [] if long is None else vars(long).values()
-    sheet, contexts = without_contexts(sheet, context_columns or (), tuple(taken), decimal)
+    read, contexts = without_contexts(read, context_columns or (), tuple(taken), decimal)
     if long is None:
-        rewards, table = _wide(sheet, time_column, dates, decimal)
+        rewards, table = _wide(read, time_column, dates, decimal)
     else:
-        rewards, table, contexts = _long(sheet, long, dates, decimal, contexts)
+        rewards, table, contexts = _long(read, long, dates, decimal, contexts)
     rewards, doubts, blanked = doubtful(path, rewards, outliers)
     doubts = [*(f"{path}: {doubt}" for doubt in table.doubts), *doubts]
     for doubt in doubts:
@@ -314,27 +311,14 @@ def _numbers(
 
 def _hint(row: int, name: str, cells: pd.DataFrame, time_name: str | None) -> str:
     """Return advice for a cell that is not a number, by its probable cause."""
-    names, column = list(cells.columns), cells[name]
-    cell = column.iloc[row]
+    cell = cells[name].iloc[row]
     if is_time_name(name):
         if time_name and re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?", cell.strip()):
             return f"if it is the time of day, join the columns {time_name} and {name} into one"
         return f'if these are the times, give time_column="{name}"'
     if row == 0 and re.fullmatch(r"\s*[\[(].*[\])]\s*", cell):
         return "if this is a second header line with units, give header_rows=2"
-    if len(names) < 2 or any(
-        map(is_number, (cell.strip() for cell in column if not is_blank(cell)))
-    ):
-        remedy = "correct the cell or leave it blank"
-        mark = cell.strip()
-        if len(mark) > LONGEST_MARK or '"' in mark or not mark.isprintable():
-            return remedy
-        return f'{remedy}; if it stands for a missing value, give blank="{mark}"'
-    return (
-        "correct the cell or leave it blank; if it stands for a missing value, give "
-        f'blank="{cell.strip()}"'
-    )
-    return (
-        "read a long table (one line per step and arm) with "
-        f'index="{time_name or "TIME"}", columns="{name}", values="{names[-1]}"'
-    )
+    mark, remedy = cell.strip(), "correct the cell or leave it blank"
+    if len(mark) > LONGEST_MARK or '"' in mark or not mark.isprintable():
+        return remedy
+    return f'{remedy}; if it stands for a missing value, give blank="{mark}"'

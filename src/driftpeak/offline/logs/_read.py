@@ -1,4 +1,4 @@
-"""Reading of logs from CSV and Parquet files."""
+"""Reading of logs from CSV files, spreadsheets and Parquet files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy.typing as npt
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DataError, DriftpeakError, nearest
 from driftpeak.offline.data import Dates, Decimal
-from driftpeak.offline.data._reading.csv_dialects import Sheet, read_sheet
-from driftpeak.offline.data._reading.decoding import PARQUET, content_of, decoded
+from driftpeak.offline.data._reading.csv_dialects import Sheet
+from driftpeak.offline.data._reading.formats import read_cells
 from driftpeak.offline.data._reading.headers import check_names
 from driftpeak.offline.data._reading.messages import cell_error, listed, quoted
 from driftpeak.offline.data._reading.numbers import (
@@ -24,7 +24,6 @@ from driftpeak.offline.data._reading.numbers import (
     is_number,
     numbers,
 )
-from driftpeak.offline.data._reading.parquet import read_parquet
 from driftpeak.offline.data._reading.timestamps import read_stamps
 from driftpeak.offline.logs._log import LARGEST, ChoiceLog, has_density
 
@@ -47,8 +46,9 @@ def read_log(
     dates: Dates | None = None,
     decimal: Decimal | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
 ) -> ChoiceLog:
-    """Read a log with one line per step from a CSV file, plain or gzipped, or from Parquet.
+    """Read a log with one line per step from CSV, plain or gzipped, a spreadsheet, or Parquet.
 
     Formats of numbers, dates and files are detected as by `driftpeak.offline.data.read_table`.
     Lines are sorted by time. Other columns are ignored.
@@ -67,6 +67,7 @@ def read_log(
         dates: order of ambiguous dates: "day-first", "month-first" or "year-first".
         decimal: "point" or "comma", for ambiguous numbers such as 1,234.
         encoding: text encoding, such as "cp1250"; detected by default.
+        sheet: name of a spreadsheet's sheet; by default the first with values.
 
     Raises:
         DataError: the file cannot be read, or is not such a log. The message has the line, the
@@ -78,12 +79,12 @@ def read_log(
     named += [(name, column) for name, column in (("time", time), ("propensity", propensity))
               if column is not None]  # fmt: skip
     named += [("context", column) for column in context]
-    sheet = _sheet(path, encoding)
-    check_names(sheet, time)
-    _check_columns(sheet, named)
-    sheet = _without_gaps(sheet, [name for _, name in named], missing)
-    sheet = _without_duplicates(sheet, duplicates)
-    columns = [_Column(sheet, name, decimal) for _, name in named]
+    cells = read_cells(path, encoding, sheet=sheet)
+    check_names(cells, time)
+    _check_columns(cells, named)
+    cells = _without_gaps(cells, [name for _, name in named], missing)
+    cells = _without_duplicates(cells, duplicates)
+    columns = [_Column(cells, name, decimal) for _, name in named]
     by_option = dict(zip([option for option, _ in named], columns, strict=True))
     stamps = None if time is None else by_option["time"].stamps(dates)
     order = None if stamps is None else np.argsort(stamps, kind="stable")
@@ -114,17 +115,10 @@ def read_log(
             choice_name=choice,
             reward_name=reward,
             time_name="step" if time is None else time,
-            notes=(*sheet.notes, *notes),
+            notes=(*cells.notes, *notes),
         )
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
-
-
-def _sheet(path: Path, encoding: str | None) -> Sheet:
-    content = content_of(path)
-    if content.startswith(PARQUET):
-        return read_parquet(path, content)
-    return read_sheet(path, *decoded(path, content, encoding))
 
 
 def _check_columns(sheet: Sheet, named: Sequence[tuple[str, str]]) -> None:

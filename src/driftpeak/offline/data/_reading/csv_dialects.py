@@ -119,19 +119,37 @@ def read_sheet(path: Path, text: str, notes: list[str], header_rows: int = 1) ->
             f"{path}: line {lines[0][0]} must contain the column names, one column per arm; got a "
             "blank line"
         )
+    return arranged(path, lines, notes, header_rows)
+
+
+def arranged(
+    path: Path, lines: list[Line], notes: list[str], header_rows: int, word: str = "line"
+) -> Sheet:
+    """Return the sheet of a header and rows of equally many cells.
+
+    Arguments:
+        path: the file, for messages.
+        lines: the header lines and the rows.
+        notes: descriptions of omitted parts.
+        header_rows: number of header lines.
+        word: what a line is called in messages.
+
+    Raises:
+        DataError: there are fewer than two columns or rows, or the numbers of cells differ.
+    """
     width = longest = max(len(row) for _, row in lines)
     while not any("".join(row[width - 1 :]).strip() for _, row in lines):
         width -= 1
     if width < longest:
         notes.append("ignored separators at the end of the lines, after the last column")
         lines = [(number, row[:width]) for number, row in lines]
-    _check_widths(path, lines)
+    _check_widths(path, lines, word)
     (header, names), *rows = _joined(path, lines, header_rows)
     return Sheet.of(
         path,
-        f"line {header}",
+        f"{word} {header}",
         [name.strip() for name in names],
-        [f"line {number}" for number, _ in rows],
+        [f"{word} {number}" for number, _ in rows],
         [row for _, row in rows],
         notes,
     )
@@ -229,12 +247,12 @@ def is_headless(names: Sequence[str]) -> bool:
     return bool(starts and all(map(is_number, others)))
 
 
-def _check_widths(path: Path, lines: Sequence[Line]) -> None:
+def _check_widths(path: Path, lines: Sequence[Line], word: str) -> None:
     (header, names), *rows = lines
     if len(names) < 2:
         widths = Counter(len(row) for _, row in rows)
         usual = widths.most_common(1)[0][0] if widths else 1
-        title = ", separated by commas, semicolons, tabs or |"
+        title = ", separated by commas, semicolons, tabs or |" if word == "line" else ""
         if usual > 1 and len(rows) > 2:
             first = next(number for number, row in rows if len(row) == usual)
             title = (
@@ -242,20 +260,20 @@ def _check_widths(path: Path, lines: Sequence[Line]) -> None:
                 "remove the lines above it or begin them with #"
             )
         raise DataError(
-            f"{path}: line {header}: only one column, {quoted(names[0].strip())}; a table needs at "
-            f"least two arms, one column each{title}"
+            f"{path}: {word} {header}: only one column, {quoted(names[0].strip())}; a table needs "
+            f"at least two arms, one column each{title}"
         )
     for number, row in rows:
         if len(row) != len(names):
             raise DataError(
-                f"{path}: line {number}: expected {len(names)} cells as in the header, found "
+                f"{path}: {word} {number}: expected {len(names)} cells as in the header, found "
                 f"{len(row)}; check for a missing cell, a decimal comma, a separator within a cell "
                 "without quotes, or lines of text above or below the table (begin those above it "
                 "with #)"
             )
     if len(rows) < 2:
-        content = "one line of values" if rows else "only a header line"
+        content = f"one {word} of values" if rows else f"only a header {word}"
         raise DataError(
-            f"{path}: a table must have at least two lines of values, one per time step; got "
+            f"{path}: a table must have at least two {word}s of values, one per time step; got "
             f"{content}"
         )

@@ -14,6 +14,7 @@ from driftpeak._core.files import read_regular
 MOST_BYTES = 2**30  # of an unpacked table
 _GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
+ZIP = b"PK\x03\x04"
 _MARKS = (  # longest first: the mark of UTF-32 begins with the mark of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -25,8 +26,8 @@ _UNPACK = "unpack it, or compress it with gzip"
 _GRID = "write the table as CSV, or see driftpeak.offline.data.read_grid"
 # Files that are often mistaken for CSV files: first bytes, type, and remedy.
 _OTHERS = (
-    (b"PK\x03\x04", "a zip archive or an Excel workbook", "unpack it, or save the sheet as CSV"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "save the sheet as CSV"),
+    (ZIP, "a zip archive or an incomplete spreadsheet", "unpack it, or save the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old or encrypted Excel workbook", "save it as .xlsx or CSV"),
     (b"\x89HDF", "an HDF5 or netCDF file", _GRID),
     (b"CDF\x01", "a netCDF file", _GRID),
     (b"\xfd7zXZ", "compressed with xz", _UNPACK),
@@ -49,7 +50,7 @@ def content_of(path: Path) -> bytes:
     """
     try:
         if path.exists() and path.stat().st_size > MOST_BYTES:
-            raise _too_large(path)
+            raise too_large(path)
         content = read_regular(path)
     except DriftpeakError:
         raise  # it is a ValueError too
@@ -72,7 +73,7 @@ def content_of(path: Path) -> bytes:
                 "so fetch or compress it again"
             ) from None
     if len(content) > MOST_BYTES:
-        raise _too_large(path)
+        raise too_large(path)
     return content
 
 
@@ -172,7 +173,8 @@ def _utf16_without_mark(content: bytes) -> str | None:
     return None
 
 
-def _too_large(path: Path) -> DataError:
+def too_large(path: Path) -> DataError:
+    """Return the error for a file that is too large."""
     return DataError(
         f"{path}: an unpacked file must have at most {MOST_BYTES >> 20:,} MiB; got more. Leave out "
         "times or arms."

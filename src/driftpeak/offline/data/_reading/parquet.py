@@ -51,4 +51,4 @@ def _text(cell: Any) -> str:
 
     if cell is None or cell is pd.NA or cell is pd.NaT:
         return ""
-    return cell.isoformat(" ") if hasattr(cell, "isoformat") else str(cell)
+    return str(cell)
