@@ -43,6 +43,7 @@ WORDS = {
     "pivoted_cholesky(prior.kernel, prior.domain)",
     "Gain": "an information gain, such as dp.RealisedGain()",
     "Parameter": "a Float, Integer, Categorical or Boolean",
+    "BaseSampler": "a sampler of Optuna",
     "Dataset": "a Dataset of runs, as simulate returns it",
 }
 """Descriptions of the most common classes in messages; other classes appear by name."""

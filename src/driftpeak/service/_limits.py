@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass, replace
 
+from driftpeak._core.argument_types import checked
+
 MIB = 2**20
 FILES = 256  # descriptors reserved for studies, their storage and the process itself
 
 
+@checked
 @dataclass(frozen=True)
 class Limits:
     """Maximum sizes, numbers and rates; requests that exceed them are refused.

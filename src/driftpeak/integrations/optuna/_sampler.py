@@ -14,6 +14,7 @@ from optuna.search_space import intersection_search_space
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import LARGEST_SEED, DriftpeakError, at_least_integer, rejected, shown
 from driftpeak.integrations.optuna._conditions import Condition, Distributions, infer_space
 from driftpeak.integrations.optuna._follower import Clock, Follower
@@ -81,6 +82,7 @@ class DriftSampler(BaseSampler):
         True
     """
 
+    @checked
     def __init__(
         self,
         *,
@@ -93,8 +95,6 @@ class DriftSampler(BaseSampler):
     ) -> None:
         if policy is not None and (not is_policy(policy) or policy.needs_points):
             raise DriftpeakError(f"policy must be a DriftingGP; got {shown(policy)}")
-        if not isinstance(independent_sampler, BaseSampler | None):
-            raise rejected("independent_sampler", independent_sampler, "be a sampler of Optuna")
         seed = None if seed is None else at_least_integer("seed", seed, 0, LARGEST_SEED)
         self._seed = secrets.randbelow(2**31) if seed is None else seed
         self._policy = DriftingGP() if policy is None else policy
