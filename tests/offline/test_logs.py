@@ -80,7 +80,7 @@ def test_blank_cells_and_repeated_lines(file):
     twice = rows() + rows().splitlines()[3] + "\n"
     log = read_log(file(twice), **OPTIONS)
     assert len(log) == 11
-    assert any("1 lines repeat another line in all columns, the first is line 12" in note
+    assert any("1 line repeats another line in all columns, the first is line 12" in note
                for note in log.notes)  # fmt: skip
     assert len(read_log(file(twice), **OPTIONS, duplicates="drop")) == 10
     with pytest.raises(DataError, match="duplicates=drop"):

@@ -133,6 +133,7 @@ def test_a_realistic_file(tmp_path, dialect, dates, layout, gap):
     np.testing.assert_allclose(table.values[known], rewards[known])
     assert np.isfinite(table.values).all()
     assert len(table.times) == len(rewards)
+    assert (len(table.times[0]) == len("2026-01-10")) == (dates == "day")
     assert ("missing" in given) == (gap != "none")
     assert ("index" in given) == (layout == "long")
     assert set(table.contexts) == ({"weekday"} if layout == "weekday" else set())
@@ -239,3 +240,18 @@ def test_a_spreadsheet_that_is_damaged_or_cannot_be_read(tmp_path, monkeypatch):
     path.write_bytes(content[:-30])
     with pytest.raises(dp.DataError, match="an incomplete spreadsheet, not a text file"):
         read_table(path)
+
+
+def test_marks_and_header_rows_of_a_log(tmp_path, run):
+    path = tmp_path / "log.csv"
+    lines = ["offer,,result", ",price,EUR", *(f"{n},{n % 3},{n / 4}" for n in range(9)), "9,1,-"]
+    path.write_text("\n".join(lines) + "\n")
+    columns = {"choice": "offer price", "reward": "result EUR"}
+    with pytest.raises(dp.DriftpeakError, match='missing value, give blank="-"'):
+        read_log(path, **columns, header_rows=2)
+    log = read_log(path, **columns, header_rows=2, blank=["-"], missing="drop")
+    assert log.rewards.tolist() == [n / 4 for n in range(9)]
+    options = ("--choice", "offer price", "--reward", "result EUR", "--header-rows", "2")
+    code, _, err = run("follow", path, *options)
+    assert code != 0
+    assert "give --blank -" in err

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -16,18 +17,8 @@ from driftpeak.cli.spinner import busy
 
 OPTIONS = (
     *("choice", "reward", "time", "propensity", "context", "unordered", "missing", "duplicates"),
-    *(
-        "dates",
-        "decimal",
-        "encoding",
-        "sheet",
-        "minimize",
-        "low",
-        "high",
-        "arms",
-        "randomised",
-        "window",
-    ),
+    *("dates", "decimal", "encoding", "blank", "header_rows", "sheet", "minimize", "low", "high"),
+    *("arms", "randomised", "window"),
     "next_context",
 )
 
@@ -107,6 +98,13 @@ def follow(
     encoding: Annotated[
         str | None, typer.Option(help="Text encoding, such as cp1250; detected by default.")
     ] = None,
+    blank: Annotated[
+        list[str] | None,
+        typer.Option(help="A further text of missing values, such as -; may be repeated."),
+    ] = None,
+    header_rows: Annotated[
+        int, typer.Option(help="Number of header lines, whose cells are joined.")
+    ] = 1,
     sheet: Annotated[
         str | None, typer.Option(help="Sheet of a spreadsheet; by default the first with values.")
     ] = None,
@@ -137,6 +135,8 @@ def follow(
                 dates=dates,  # type: ignore[arg-type]
                 decimal=decimal,  # type: ignore[arg-type]
                 encoding=encoding,
+                blank=blank,
+                header_rows=header_rows,
                 sheet=sheet,
             )
         for text in content.notes:
@@ -177,11 +177,11 @@ def in_options(text: str) -> str:
     """Replace arguments of Python, as in `missing=drop`, by options of the command line."""
 
     def option(found: re.Match[str]) -> str:
-        name, value = found["name"].replace("_", "-"), found["value"] or ""
-        return f"--{name} {value}" if value else f"--{name}"
+        name, value = found["name"].replace("_", "-"), (found["value"] or "").strip('"')
+        return f"--{name} {shlex.quote(value)}" if value else f"--{name}"
 
     names = "|".join(OPTIONS)
-    text = re.sub(rf"(?<![\w-])(?P<name>{names})=(?P<value>[\w-]+)?", option, text)
+    text = re.sub(rf"(?<![\w-])(?P<name>{names})=(?P<value>\"[^\"]*\"|[\w-]+)?", option, text)
     return re.sub(rf"^(?P<name>{names})(?P<value>)(?= must )", option, text)
 
 

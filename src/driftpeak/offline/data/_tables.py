@@ -16,7 +16,6 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import (
     DataError,
     DriftpeakError,
-    at_least_integer,
     finite_array,
     shown,
     warn,
@@ -27,7 +26,7 @@ from driftpeak.offline.data._reading.formats import read_cells
 from driftpeak.offline.data._reading.headers import check_names, column_of, is_time_name, unit_of
 from driftpeak.offline.data._reading.layouts import check_layout
 from driftpeak.offline.data._reading.long_tables import Long, long_columns, widened
-from driftpeak.offline.data._reading.messages import cell_error, quoted
+from driftpeak.offline.data._reading.messages import as_blank, cell_error, quoted
 from driftpeak.offline.data._reading.missing_values import Missing, treated
 from driftpeak.offline.data._reading.numbers import (
     Decimal,
@@ -49,8 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Dates", "Decimal", "Missing", "Outliers", "RewardTable", "read_table"]
 
-MOST_HEADERS = 10
-LONGEST_MARK = 10  # characters of a text that may stand for missing values
 LARGEST = 1e100  # largest value of a cell, so that sums of squares do not overflow
 
 
@@ -186,13 +183,8 @@ def read_table(
             "time_column and index exclude each other; in a long table, index is the time column"
         )
     path = Path(path)
-    rows = at_least_integer("header_rows", header_rows, 1, MOST_HEADERS)
-    read = read_cells(path, encoding, header_rows=rows, sheet=sheet)
+    read = read_cells(path, encoding, blank=blank, header_rows=header_rows, sheet=sheet)
     check_names(read, time_column)
-    if blank:
-        marks = {text.strip() for text in blank}
-        cells = read.cells.map(lambda cell: "" if cell.strip() in marks else cell)
-        read = replace(read, cells=cells)
     if long is None and context_columns is None:
         context_columns = check_layout(read, time_column, [])
         read = replace(read, notes=[*read.notes, *map(_as_context, context_columns)])
@@ -318,7 +310,4 @@ def _hint(row: int, name: str, cells: pd.DataFrame, time_name: str | None) -> st
         return f'if these are the times, give time_column="{name}"'
     if row == 0 and re.fullmatch(r"\s*[\[(].*[\])]\s*", cell):
         return "if this is a second header line with units, give header_rows=2"
-    mark, remedy = cell.strip(), "correct the cell or leave it blank"
-    if len(mark) > LONGEST_MARK or '"' in mark or not mark.isprintable():
-        return remedy
-    return f'{remedy}; if it stands for a missing value, give blank="{mark}"'
+    return f"correct the cell or leave it blank{as_blank(cell)}"

@@ -17,7 +17,7 @@ from driftpeak.offline.data import Dates, Decimal
 from driftpeak.offline.data._reading.csv_dialects import Sheet
 from driftpeak.offline.data._reading.formats import read_cells
 from driftpeak.offline.data._reading.headers import check_names
-from driftpeak.offline.data._reading.messages import cell_error, listed, quoted
+from driftpeak.offline.data._reading.messages import as_blank, cell_error, counted, listed, quoted
 from driftpeak.offline.data._reading.numbers import (
     NotANumberError,
     is_blank,
@@ -46,6 +46,8 @@ def read_log(
     dates: Dates | None = None,
     decimal: Decimal | None = None,
     encoding: str | None = None,
+    blank: Sequence[str] | None = None,
+    header_rows: int = 1,
     sheet: str | None = None,
 ) -> ChoiceLog:
     """Read a log with one line per step from CSV, plain or gzipped, a spreadsheet, or Parquet.
@@ -67,7 +69,7 @@ def read_log(
         dates: order of ambiguous dates: "day-first", "month-first" or "year-first".
         decimal: "point" or "comma", for ambiguous numbers such as 1,234.
         encoding: text encoding, such as "cp1250"; detected by default.
-        sheet: name of a spreadsheet's sheet; by default the first with values.
+        blank, header_rows, sheet: as for `read_table`.
 
     Raises:
         DataError: the file cannot be read, or is not such a log. The message has the line, the
@@ -79,7 +81,7 @@ def read_log(
     named += [(name, column) for name, column in (("time", time), ("propensity", propensity))
               if column is not None]  # fmt: skip
     named += [("context", column) for column in context]
-    cells = read_cells(path, encoding, sheet=sheet)
+    cells = read_cells(path, encoding, blank=blank, header_rows=header_rows, sheet=sheet)
     check_names(cells, time)
     _check_columns(cells, named)
     cells = _without_gaps(cells, [name for _, name in named], missing)
@@ -90,7 +92,7 @@ def read_log(
     order = None if stamps is None else np.argsort(stamps, kind="stable")
     notes = list(dict.fromkeys(note for column in columns for note in column.notes))
     if stamps is not None and (moved := int((np.diff(stamps) < np.diff(stamps) * 0).sum())):
-        notes.append(f"sorted by time: the time decreased in {moved} places")
+        notes.append(counted("sorted by time: the time decreased in {} place{s}", moved))
     choices = by_option["choice"].names() if unordered else by_option["choice"].values()
     rewards = by_option["reward"].numbers("reward")
     density = has_density(tuple(choices))
@@ -155,8 +157,8 @@ def _without_gaps(sheet: Sheet, names: list[str], missing: Gaps) -> Sheet:
     count = int(lines.sum())
     if missing == "error":
         why = (
-            f"the cell is blank, the first of {count} lines with a blank cell; fill them in, or "
-            "omit those lines with missing=drop"
+            f"the cell is blank, the first of {counted('{} line{s}', count)} with a blank cell; "
+            "fill in such cells, or omit these lines with missing=drop"
         )
         raise cell_error(sheet.path, sheet.rows[row], names[column], why)
     return _kept(sheet, ~lines, f"omitted lines with a blank cell: {count} of {len(lines)}")
@@ -167,7 +169,8 @@ def _without_duplicates(sheet: Sheet, duplicates: Duplicates) -> Sheet:
     if not repeated.any():
         return sheet
     count, first = int(repeated.sum()), sheet.rows[int(np.argmax(repeated))]
-    what = f"{count} lines repeat another line in all columns, the first is {first}"
+    what = counted("{} line{s} repeat{not_s} another line in all columns", count)
+    what += f", the first is {first}"
     if duplicates == "error":
         raise DataError(
             f"{sheet.path}: {what}; remove them, omit them with duplicates=drop, or count them as "
@@ -175,7 +178,7 @@ def _without_duplicates(sheet: Sheet, duplicates: Duplicates) -> Sheet:
         )
     if duplicates == "drop":
         return _kept(sheet, ~repeated, f"omitted repeated lines: {count}")
-    note = f"{what}; they count as separate steps (duplicates=drop omits them)"
+    note = f"{what}; each counts as a separate step (duplicates=drop omits them)"
     return replace(sheet, notes=[*sheet.notes, note])
 
 
@@ -217,7 +220,7 @@ class _Column:
         except NotANumberError as error:
             why = error.why or (
                 f"{quoted(self.cells[error.row])} is not a number; a {what} must be a number such "
-                "as 12.5, so correct the cell or remove the line"
+                f"as 12.5, so correct the cell or remove the line{as_blank(self.cells[error.row])}"
             )
             raise self._error(error.row, why) from None
         self.notes += notes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from driftpeak._core.errors import DataError, DriftpeakError
 from driftpeak.offline.data._reading.csv_dialects import Sheet
-from driftpeak.offline.data._reading.messages import quoted
+from driftpeak.offline.data._reading.messages import counted, quoted
 from driftpeak.offline.data._reading.numbers import is_blank
 from driftpeak.offline.data._reading.timestamps import Timestamps
 
@@ -87,8 +87,8 @@ def widened(sheet: Sheet, stamps: Timestamps, arm: str, rewards: pd.Series) -> p
         before = ((table["time"] == time) & (table["arm"] == name)).argmax()
         raise DataError(
             f"{sheet.path}: {sheet.rows[row]}: arm {quoted(name)} must have one reward at "
-            f"{quoted(time)}; got another one in {sheet.rows[before]}, the first of {twice.sum()} "
-            "such lines. Keep one of them."
+            f"{quoted(time)}; got another one in {sheet.rows[before]}, the first of "
+            f"{counted('{} such line{s}', twice.sum())}. Keep one of them."
         )
     wide = table.pivot(index="time", columns="arm", values="reward")
     times = table["time"].unique()

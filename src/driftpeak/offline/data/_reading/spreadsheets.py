@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -91,10 +92,18 @@ def _sheets(path: Path, content: bytes) -> dict[str, Rows]:
             "it again, or save the sheet as CSV"
         ) from None
     return {
-        str(name): [[_text(cell) for cell in row] for row in frame.itertuples(index=False)]
+        str(name): [list(row) for row in zip(*map(_texts, frame.to_numpy().T), strict=True)]
         for name, frame in frames.items()
     }
 
 
-def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell).strip()
+def _texts(column: Any) -> list[str]:
+    """Return the cells of a column as text; dates without a time if all times are midnight."""
+    dates = [cell for cell in column if isinstance(cell, datetime)]
+    days = all(date.time() == time() for date in dates)
+    return [
+        ""
+        if cell is None
+        else str(cell.date() if days and isinstance(cell, datetime) else cell).strip()
+        for cell in column
+    ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from driftpeak._core.errors import DataError
-from driftpeak.offline.data._reading.messages import cell_error, quoted
+from driftpeak.offline.data._reading.messages import cell_error, counted, quoted
 from driftpeak.offline.data._reading.numbers import is_blank
 
 if TYPE_CHECKING:
@@ -185,11 +185,6 @@ def _parsed(texts: pd.Series[str], formats: tuple[str, ...]) -> pd.Series:
     return instants
 
 
-def _counted(text: str, count: int) -> str:
-    one = count == 1
-    return text.format(count, s="" if one else "s", not_s="s" if one else "")
-
-
 def clock_changes(sheet: Sheet, column: str, stamps: Timestamps) -> list[str]:
     """Return a note on hours that are missing because daylight saving time began.
 
@@ -208,9 +203,7 @@ def clock_changes(sheet: Sheet, column: str, stamps: Timestamps) -> list[str]:
     if not skips.any():
         return []
     row = rows[skips.argmax() + 1]
-    what = _counted(
-        "{} hour{s} missing where daylight saving time probably began", int(skips.sum())
-    )
+    what = counted("{} hour{s} missing where daylight saving time probably began", int(skips.sum()))
     return [
         f"column {quoted(column)}: {what}, the first before {sheet.rows[row]} "
         f"({stamps.texts[row]}); nothing was filled in"
@@ -239,8 +232,8 @@ def check_order(sheet: Sheet, column: str, stamps: Timestamps) -> list[str]:
         raise cell_error(
             sheet.path, sheet.rows[row], column,
             f"times must increase; got {quoted(stamps.texts[row])} after "
-            f"{quoted(stamps.texts[before])} of {sheet.rows[before]}, the first of {back.size} "
-            f"times that decrease; {remedy}",
+            f"{quoted(stamps.texts[before])} of {sheet.rows[before]}, the first of "
+            f"{counted('{} time{s} that decrease{not_s}', back.size)}; {remedy}",
         )  # fmt: skip
     problems = []
     for mask, what, meaning in (
@@ -252,7 +245,7 @@ def check_order(sheet: Sheet, column: str, stamps: Timestamps) -> list[str]:
         if mask.any():
             row = rows[mask.argmax() + 1]
             problems.append(
-                f"column {quoted(column)}: {_counted(what, int(mask.sum()))}, the first is "
+                f"column {quoted(column)}: {counted(what, int(mask.sum()))}, the first is "
                 f"{sheet.rows[row]} ({stamps.texts[row]}); {meaning}"
             )
     return problems
