@@ -212,6 +212,7 @@ def test_other_conditions_are_modelled_given_the_other_parameters(caplog):
         assert abs(np.median(values) - optimum) < 0.15, name
 
 
+@pytest.mark.slow
 def test_a_fixed_value_outside_its_range_leaves_the_rest_to_the_independent_sampler():
     study = optuna.create_study(sampler=DriftSampler(seed=0, warn_independent_sampling=False))
     study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=1)

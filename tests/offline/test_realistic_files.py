@@ -246,12 +246,12 @@ def test_marks_and_header_rows_of_a_log(tmp_path, run):
     path = tmp_path / "log.csv"
     lines = ["offer,,result", ",price,EUR", *(f"{n},{n % 3},{n / 4}" for n in range(9)), "9,1,-"]
     path.write_text("\n".join(lines) + "\n")
-    columns = {"choice": "offer price", "reward": "result EUR"}
+    columns = {"choice": "price", "reward": "result EUR"}
     with pytest.raises(dp.DriftpeakError, match='missing value, give blank="-"'):
         read_log(path, **columns, header_rows=2)
     log = read_log(path, **columns, header_rows=2, blank=["-"], missing="drop")
     assert log.rewards.tolist() == [n / 4 for n in range(9)]
-    options = ("--choice", "offer price", "--reward", "result EUR", "--header-rows", "2")
+    options = ("--choice", "price", "--reward", "result EUR", "--header-rows", "2")
     code, _, err = run("follow", path, *options)
     assert code != 0
     assert "give --blank -" in err

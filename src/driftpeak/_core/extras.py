@@ -21,7 +21,7 @@ EXTRAS = {
     "fastapi": "serve",
     "uvicorn": "serve",
     "pyarrow": "parquet",
-    "python_calamine": "spreadsheets",
+    "python-calamine": "spreadsheets",
     "ray": "ray",
 }
 """Packages that driftpeak imports, and the extra that installs each."""

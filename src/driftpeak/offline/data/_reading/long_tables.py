@@ -88,7 +88,7 @@ def widened(sheet: Sheet, stamps: Timestamps, arm: str, rewards: pd.Series) -> p
         raise DataError(
             f"{sheet.path}: {sheet.rows[row]}: arm {quoted(name)} must have one reward at "
             f"{quoted(time)}; got another one in {sheet.rows[before]}, the first of "
-            f"{counted('{} such line{s}', twice.sum())}. Keep one of them."
+            f"{counted('{} such line{s}', int(twice.sum()))}. Keep one of them."
         )
     wide = table.pivot(index="time", columns="arm", values="reward")
     times = table["time"].unique()

@@ -84,7 +84,7 @@ def _sheets(path: Path, content: bytes) -> dict[str, Rows]:
         )  # fmt: skip
     except ImportError:
         raise DriftpeakError(
-            f"{path}: is a spreadsheet; {message('python_calamine')}, or save the sheet as CSV"
+            f"{path}: is a spreadsheet; {message('python-calamine')}, or save the sheet as CSV"
         ) from None
     except Exception as error:  # calamine raises errors of many classes
         raise DataError(
