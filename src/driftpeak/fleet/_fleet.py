@@ -9,22 +9,18 @@ from driftpeak._core.errors import (
     LARGEST_SEED,
     DriftpeakError,
     StorageError,
-    UnknownSuggestionError,
     UnsupportedError,
     at_least_integer,
     one_of,
     shown,
-    whole,
 )
 from driftpeak._core.times import Horizon
 from driftpeak._core.types import Integers, Matrix, Vector
-from driftpeak.fleet import _columns as columns
-from driftpeak.fleet._contexts import kinds_of
+from driftpeak.fleet import _columns as columns, _requests as requests
 from driftpeak.fleet._default import default_policy
 from driftpeak.fleet._engine import Decisions, Engine
 from driftpeak.fleet._events import Event
 from driftpeak.fleet._log import Log, description_of
-from driftpeak.fleet._members import member_ids
 from driftpeak.fleet._pending import PLACES, number_of, serial_of
 from driftpeak.fleet._pool import Pool
 from driftpeak.fleet._population import Population
@@ -41,7 +37,6 @@ from driftpeak.policies import Policy
 
 Invalid = Literal["reject", "skip"]
 INVALID: tuple[Invalid, ...] = ("reject", "skip")
-MOST_MEMBERS = 10**8
 
 
 class Fleet:
@@ -137,7 +132,7 @@ class Fleet:
             self._log = Log(open_store(storage, name), self._description())
             self._restore(self._log)
         if self._log is None or self._log.position[0] == 0:
-            self.add(_first(members), arms=arms)
+            self.add(requests.first_members(members), arms=arms)
 
     @classmethod
     def load(
@@ -258,12 +253,11 @@ class Fleet:
             DriftpeakError: an unknown member, a member given twice, a time that is not a finite
                 number, an unknown context, or more decisions than the horizon. Nothing is changed.
         """
-        ids, rows = self._members.find(members)
+        ids, rows, given, kinds = requests.questions(
+            members, time, context, there=self._members, contexts=self.contexts
+        )
         asked = self._pending.asked[rows]
-        given = asked + 1.0 if time is None else time
-        times = columns.reals("time", given, len(rows), scalar=True)
-        columns.check_valid("time", times)
-        kinds = kinds_of(self.contexts, context, len(rows))
+        times = asked + 1.0 if given is None else given
         if len(asked) and asked.max() >= self.horizon:
             raise DriftpeakError(
                 f"a member must have at most horizon={self.horizon:,} decisions; got one more for "
@@ -280,7 +274,7 @@ class Fleet:
         arrays = {"serials": serials, "times": decisions.times, "points": decisions.points}
         self._change(Event("Asked", arrays), decisions)
         choices = decisions.points % len(self.space)
-        return Suggestions(numbers, ids.copy(), choices, decisions.times, self.space)
+        return Suggestions(numbers, ids, choices, decisions.times, self.space)
 
     def _among(self, rows: Rows, kinds: Integers | None) -> Any:
         """Return the points that members may choose as a mask, or None for all."""
@@ -317,67 +311,30 @@ class Fleet:
                 number.
         """
         one_of("invalid", invalid, INVALID)
-        if columns.is_table(ids):
-            if rewards is not None or time is not None:
-                raise DriftpeakError(
-                    "rewards and time must be columns of the table, if one is given"
-                )
-            table, ids = ids, columns.of_table(ids, "id")
-            rewards = columns.of_table(table, "reward")
-            time = table["time"] if columns.has_column(table, "time") else None
-        if isinstance(ids, Suggestions):
-            ids = ids.ids
-        numbers = columns.integers("ids", ids)
-        values = columns.reals("rewards", rewards, len(numbers))
-        given = (
-            np.zeros(len(numbers))
-            if time is None
-            else columns.reals("time", time, len(numbers), scalar=True)
+        told = requests.rewards_of(ids, rewards, time)
+        rows, numbers = self._members.rows_of(serial_of(told.ids)), number_of(told.ids)
+        reject = invalid == "reject"
+        fits = requests.answerable(
+            told.ids,
+            rows,
+            self._pending.known(rows, numbers),
+            lambda place, name: self._pending.why_not(int(rows[place]), int(numbers[place]), name),
+            reject=reject,
         )
-        rows, numbers_in = self._members.rows_of(serial_of(numbers)), number_of(numbers)
-        fits = self._answerable(numbers, rows, numbers_in, reject=invalid == "reject")
-        if invalid == "reject":
-            columns.check_valid("rewards", values)
-            columns.check_valid("time", given)
-        fits &= columns.valid(values) & columns.valid(given)
-        used = np.zeros(len(numbers), bool)
-        mine = np.flatnonzero(fits)
-        times = (
-            given[mine] if time is not None else self._pending.find(rows[mine], numbers_in[mine])[1]
-        )
+        if reject:
+            told.check()
+        mine = np.flatnonzero(fits & told.finite)
+        used = np.zeros(len(fits), bool)
         if len(mine):
-            arrays = {"ids": numbers[mine], "rewards": values[mine], "times": times}
+            times = (
+                self._pending.find(rows[mine], numbers[mine])[1]
+                if told.times is None
+                else told.times[mine]
+            )
+            arrays = {"ids": told.ids[mine], "rewards": told.values[mine], "times": times}
             used[mine] = self._change(Event("Told", arrays))
             self._refresh()
         return used
-
-    def _answerable(self, ids: Integers, rows: Rows, numbers: Integers, *, reject: bool) -> Any:
-        """Return which ids are pending and given for the first time.
-
-        Raises:
-            UnknownSuggestionError: one is not, if `reject` is true.
-        """
-        fits = rows >= 0
-        fits[fits] = self._pending.known(rows[fits], numbers[fits])
-        first = np.zeros(len(ids), bool)
-        first[np.unique(ids, return_index=True)[1]] = True
-        if reject and not (fits & first).all():
-            place = int(np.argmin(fits & first))
-            name = f"{ids[place]} at row {place}"
-            if fits[place]:
-                raise UnknownSuggestionError(
-                    f"ids must be distinct; got {name} for the second time. Leave it out, or set "
-                    "invalid='skip'"
-                )
-            if rows[place] == -1:
-                raise UnknownSuggestionError(
-                    f"ids must be of members of the fleet; got {name}, whose member was removed. "
-                    "Leave it out, or set invalid='skip'"
-                )
-            if rows[place] < 0:
-                raise UnknownSuggestionError(f"ids must be ids that ask() returned; got {name}")
-            raise self._pending.why_not(int(rows[place]), int(numbers[place]), name)
-        return fits & first
 
     def observe(
         self, members: Any, choices: Any, rewards: Any, *, time: Any
@@ -398,31 +355,9 @@ class Fleet:
                 not have, columns of different lengths, or a number that is not finite. Nothing is
                 changed.
         """
-        _, rows = self._members.find_repeated(members)
-        points = columns.integers("choices", choices)
-        if len(points) != len(rows):
-            raise DriftpeakError(
-                f"choices must have {len(rows):,} entries, one for each row; got {len(points):,}"
-            )
-        count = self._engine.points
-        wrong = (points < 0) | (points >= count)
-        if wrong.any():
-            raise DriftpeakError(
-                f"choices must be numbers of arms in 0..{count - 1}; got "
-                f"{points[np.argmax(wrong)]} at row {np.argmax(wrong)}"
-            )
-        if self._members.arms is not None:
-            has = self._members.arms[rows, points % len(self.space)]
-            if not has.all():
-                place = int(np.argmin(has))
-                raise DriftpeakError(
-                    f"choices must be arms that the members have; got {points[place]} at row "
-                    f"{place}"
-                )
-        values = columns.reals("rewards", rewards, len(rows))
-        times = columns.reals("time", time, len(rows), scalar=True)
-        columns.check_valid("rewards", values)
-        columns.check_valid("time", times)
+        _, rows, points, values, times = requests.records(
+            members, choices, rewards, time, there=self._members, points=self._engine.points
+        )
         serials = self._members.serials[rows]
         arrays = {"serials": serials, "points": points, "rewards": values, "times": times}
         used = self._change(Event("Observed", arrays))
@@ -495,16 +430,14 @@ class Fleet:
             DriftpeakError: ids that are not distinct or not new, arms of another shape, or a member
                 without arms. Nothing is changed.
         """
-        table, members = members, _ids(members)
-        ids = member_ids(members)
-        pool = self._pool
-        groups = None if pool is None else pool.labels_of(table, self.share, len(ids))
-        mask = self._members.check_new(ids, arms)
-        if mask is not None and not self.policy.chooses_among:
-            raise UnsupportedError(
-                f"{type(self.policy).__name__} supports no sets of arms. Use Auto or a policy of "
-                "the GP-UCB family"
-            )
+        ids, mask, groups = requests.additions(
+            members,
+            arms,
+            there=self._members,
+            pool=self._pool,
+            share=self.share,
+            policy=self.policy,
+        )
         flat = np.zeros(0, bool) if mask is None else mask.ravel()
         rest = None if groups is None else {"groups": groups}
         self._change(Event("Added", {"arms": flat}, ids.tolist(), rest))
@@ -549,20 +482,3 @@ class Fleet:
 
     def __repr__(self) -> str:
         return f"Fleet({self.space!r}, {len(self):,} members, {type(self.policy).__name__})"
-
-
-def _ids(members: Any) -> Any:
-    """Return the column of ids of a table, or ids as they are."""
-    return columns.of_table(members, "member") if columns.is_table(members) else members
-
-
-def _first(members: Any) -> Any:
-    """Return the members of a new fleet: the ids 0, 1, ... for a number."""
-    if whole(members):
-        return np.arange(at_least_integer("members", members, 0, MOST_MEMBERS))
-    if isinstance(members, str) or (isinstance(members, np.ndarray) and members.ndim == 0):
-        raise DriftpeakError(
-            'members must be their number, a list of ids, or a table with the column "member"; got '
-            f"{shown(members)}. Give a list for a single member"
-        )
-    return members

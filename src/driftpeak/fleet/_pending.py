@@ -65,8 +65,11 @@ class Pending:
         return np.zeros(shape, np.int32), np.zeros(shape), np.zeros(len(rows), np.int64)
 
     def known(self, rows: Rows, numbers: Integers) -> Any:
-        """Return which suggestions are pending."""
-        return self._number[rows, numbers % PLACES] == numbers
+        """Return which suggestions are pending; none are in negative rows."""
+        found = np.zeros(len(rows), bool)
+        there = rows >= 0
+        found[there] = self._number[rows[there], numbers[there] % PLACES] == numbers[there]
+        return found
 
     def find(self, rows: Rows, numbers: Integers) -> tuple[Integers, Vector]:
         """Return points and times of pending suggestions."""
