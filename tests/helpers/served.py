@@ -41,6 +41,8 @@ class Served:
         finally:
             connection.close()
         kind = found.get("content-type", "")
+        if "arrow" in kind:
+            return answer.status, found, text
         return answer.status, found, json.loads(text) if "json" in kind else text.decode()
 
     def get(self, path, **headers):

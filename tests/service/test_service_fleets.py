@@ -67,6 +67,24 @@ def test_arrow(served):
     assert (status, problem["code"]) == (400, "unreadable")
 
 
+def test_an_ask_may_be_answered_in_arrow(served):
+    """In a batch, with the columns of `Suggestions.to_arrow`; its ids are then answered."""
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.ipc")
+    for body, expected in (({}, ["a", "b", "c"]), ({"members": ["c", "a"]}, ["c", "a"])):
+        status, headers, content = served.post("/api/fleets/shop/ask", body, Accept=ARROW)
+        assert (status, headers["content-type"]) == (200, ARROW)
+        table = pa.ipc.open_stream(content).read_all()
+        assert table.column_names == ["id", "member", "choice", "time"]
+        assert [str(x) for x in table.schema.types] == ["int64", "string", "int64", "double"]
+        assert table["member"].to_pylist() == expected
+        told = {"ids": table["id"].to_pylist(), "rewards": [1.0] * len(expected)}
+        assert served.post("/api/fleets/shop/tell", told)[2] == {"used": [True] * len(expected)}
+    status, headers, problem = served.post("/api/fleets/shop/ask", {"members": ["z"]}, Accept=ARROW)
+    assert (status, "problem+json" in headers["content-type"]) == (422, True)
+    assert "got 'z'" in problem["detail"]
+
+
 CASES = {
     "unknown fleet": ("/api/fleets/none/ask", {}, 404, "there is no fleet"),
     "unknown member": ("/api/fleets/shop/ask", {"members": ["z"]}, 422, "got 'z'"),

@@ -28,7 +28,8 @@ class Event(NamedTuple):
             flattened mask or empty.
         ids: the ids of new members.
         rest: JSON-compatible data: the groups of new members ("groups"), or a new population prior
-            ("population") of a group ("group").
+            ("population") of a group ("group"). In a shard also the serial numbers of new members
+            ("serials"), the name of the group ("label"), and the id of the call ("call").
     """
 
     kind: str

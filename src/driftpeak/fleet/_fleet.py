@@ -257,7 +257,7 @@ class Fleet:
             members, time, context, there=self._members, contexts=self.contexts
         )
         asked = self._pending.asked[rows]
-        times = asked + 1.0 if given is None else given
+        times = asked.astype(float) + 1.0 if given is None else given
         if len(asked) and asked.max() >= self.horizon:
             raise DriftpeakError(
                 f"a member must have at most horizon={self.horizon:,} decisions; got one more for "

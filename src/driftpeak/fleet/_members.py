@@ -98,22 +98,43 @@ class Members:
                 raise DriftpeakError(
                     f"members must be new; got {shown(ids[np.argmax(there)])}, which exists"
                 )
-        if len(self._row_of_serial) + len(ids) > MOST:
+        if self.next_serial + len(ids) > MOST:
             raise DriftpeakError(f"a fleet must have at most {MOST:,} members in all")
         return None if arms is None else arm_mask(arms, len(ids), self.points)
 
-    def add(self, ids: np.ndarray[Any, np.dtype[Any]], mask: Any, groups: Any = 0) -> Rows:
-        """Add checked members, and return their rows."""
+    @property
+    def next_serial(self) -> int:
+        """The serial number of the next member."""
+        return len(self._row_of_serial)
+
+    def add(
+        self,
+        ids: np.ndarray[Any, np.dtype[Any]],
+        mask: Any,
+        groups: Any = 0,
+        serials: Integers | None = None,
+    ) -> Rows:
+        """Add checked members, and return their rows.
+
+        Arguments:
+            ids: ids of the members.
+            mask: the arms of each, or None.
+            groups: number of the group of each.
+            serials: increasing serial numbers from `next_serial` on; consecutive ones by default.
+        """
+        first = self.next_serial
+        numbers = np.arange(first, first + len(ids)) if serials is None else serials
         free = np.flatnonzero(self.serials < 0)
         missing = len(ids) - len(free)
         if missing > 0:
             self._grow(self.room + max(missing, min(self.room // 2, 10_000)))
             free = np.flatnonzero(self.serials < 0)
         rows = free[: len(ids)]
-        first = len(self._row_of_serial)
-        self.serials[rows] = first + np.arange(len(ids))
+        self.serials[rows] = numbers
         self.resets[rows], self.groups[rows] = 0, groups
-        self._row_of_serial = np.concatenate([self._row_of_serial, rows])
+        rows_of_new = np.full(int(numbers[-1]) + 1 - first if len(ids) else 0, -2)
+        rows_of_new[numbers - first] = rows
+        self._row_of_serial = np.concatenate([self._row_of_serial, rows_of_new])
         if mask is not None and self.arms is None:
             self.arms = np.ones((self.room, self.points), bool)
         if self.arms is not None:
@@ -121,6 +142,11 @@ class Members:
         self.index = pd.Index(ids) if not len(self) else self.index.append(pd.Index(ids))
         self.rows = np.concatenate([self.rows, rows])
         return rows
+
+    def reserve(self, serials: int) -> None:
+        """Use only serial numbers from this one on; those below are of removed members."""
+        fewer = max(serials - self.next_serial, 0)
+        self._row_of_serial = np.concatenate([self._row_of_serial, np.full(fewer, -1)])
 
     def remove(self, rows: Rows) -> None:
         """Remove members."""

@@ -1,6 +1,6 @@
 """Pooling: the groups of members that share a prior, and the newest prior of each group."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -149,23 +149,33 @@ class Pool:
         single = allowed & (np.cumsum(allowed, axis=1) - 1 == place[:, None])
         return np.where(first[:, None], single, allowed)
 
-    def fitted(self, group: int, rows: Rows, engine: Engine) -> Population | None:
-        """Return the population prior of a group from the observations of its members."""
+    def sample(self, rows: Rows, engine: Engine, most: int = MEMBERS) -> "Sample | None":
+        """Return what a fit uses of the members of a group; None without observations.
+
+        Arguments:
+            rows: the members.
+            engine: their players.
+            most: largest number of members whose observations are used.
+        """
         rows = rows[engine.tells[rows] > 0]
-        rows = rows[np.unique(np.linspace(0, len(rows) - 1, MEMBERS).astype(int))]
+        if not len(rows):
+            return None
+        rows = rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
+        several = rows[engine.tells[rows] >= 3]
+        weights = self._weights(several, engine).sum(axis=0) if len(several) else 0.0
+        return Sample(newest_observations(rows, engine), weights)
+
+    def fitted(self, group: int, samples: "list[Sample]") -> Population | None:
+        """Return the population prior of a group from samples of at most `MEMBERS` members."""
         before = self.populations[self.newest[group]]
         found = fit(
             self.features,
-            newest_observations(rows, engine),
+            _joined([sample.observations for sample in samples]),
             start=None if before is None else before.parameters,
         )
         if found is None:
             return before
-        several = rows[engine.tells[rows] >= 3]
-        start = np.asarray(self.policy.start)
-        total = PSEUDO * start
-        if len(several):
-            total = total + self._weights(several, engine).sum(axis=0)
+        total = PSEUDO * np.asarray(self.policy.start) + sum(sample.weights for sample in samples)
         return evolve(found, weights=total / total.sum())
 
     @double_precision
@@ -192,6 +202,21 @@ class Pool:
         found = [one and Population.from_dict(one) for one in written["populations"]]
         self.populations = found
         engine.players[1:] = [engine.prepared(self.player(one)) for one in found if one is not None]
+
+    def merge(self, written: list[dict[str, Any]], engine: Engine) -> None:
+        """Take the groups of several shards from what `save` returned for each."""
+        for one in written:
+            self.codes(one["labels"])
+        for group, label in enumerate(self.labels):
+            has = [(one, one["labels"].index(label)) for one in written if label in one["labels"]]
+            self.seen[group] = sum(one["seen"][place] for one, place in has)
+            newest = [(one, place) for one, place in has if one["newest"][place]]
+            found = [one["populations"][one["newest"][place]] for one, place in newest]
+            if found:
+                best = max(found, key=lambda each: each["observations"])
+                self.adopt(group, Population.from_dict(best), engine)
+                # each shard has twice its observations at the newest estimate
+                self.due[group] = sum(one["due"][place] for one, place in newest)
 
     def first(self) -> Auto:
         """Return the player before the first fit; it has the structure of the later ones."""
@@ -225,17 +250,34 @@ def _profile(period: float | None, cosines: Matrix, sines: Matrix) -> PeriodicMe
     return PeriodicMean(whole / np.arange(1, 1 + HARMONICS), cosines, sines)
 
 
+class Sample(NamedTuple):
+    """The newest observations of some members, and the sum of their probabilities of motions."""
+
+    observations: Observations
+    weights: Any
+
+
 def newest_observations(rows: Rows, engine: Engine) -> Observations:
-    """Return the newest observations of members, padded to one shape."""
+    """Return the newest observations of members, at most `NEWEST` of each."""
     steps = engine.steps
     columns = np.arange(steps.kinds.shape[1])
     seen = (columns < steps.counts[rows, None]) & (steps.kinds[rows] == TELL)
     places = np.argsort(np.where(seen, columns, -1), axis=1)[:, -NEWEST:]
 
     def taken(array: Any) -> Any:
-        found = np.zeros((MEMBERS, NEWEST), array.dtype)
-        found[: len(rows), : places.shape[1]] = np.take_along_axis(array, places, axis=1)
+        found = np.zeros((len(rows), NEWEST), array.dtype)
+        found[:, : places.shape[1]] = np.take_along_axis(array, places, axis=1)
         return found
 
     arms, times, rewards = (taken(x[rows]) for x in (steps.arms, steps.times, steps.rewards))
     return Observations(arms, times, rewards, taken(seen))
+
+
+def _joined(parts: list[Observations]) -> Observations:
+    """Return observations of several samples, padded to one shape, so that one program is run."""
+
+    def joined(arrays: tuple[Any, ...]) -> Any:
+        rows = np.concatenate(arrays)
+        return np.concatenate([rows, np.zeros((MEMBERS - len(rows), NEWEST), rows.dtype)])
+
+    return Observations(*(joined(arrays) for arrays in zip(*parts, strict=True)))

@@ -30,11 +30,17 @@ class State:
         engine: the players of a fleet without members.
         points: number of arms of the space.
         pool: the groups that share a prior, or None.
+
+    Attributes:
+        call: the id of the call that made the newest event, or None.
+        used: which rewards of the newest event were used; None if it has no rewards.
     """
 
     def __init__(self, engine: Engine, points: int, pool: Pool | None = None) -> None:
         self.engine, self.members, self.pending = engine, Members(points), Pending()
         self.pool = pool
+        self.call: str | None = None
+        self.used: Any = None
 
     def apply(self, event: Event, decisions: Decisions | None = None) -> Any:
         """Apply an event.
@@ -47,9 +53,14 @@ class State:
         Returns:
             Which rewards were used, for events with rewards.
         """
+        self.used = self._applied(event, decisions)
+        self.call = (event.rest or {}).get("call")
+        return self.used
+
+    def _applied(self, event: Event, decisions: Decisions | None) -> Any:
         arrays = event.arrays
         if event.kind == "Added":
-            return self._add(event.ids or [], arrays["arms"], (event.rest or {}).get("groups"))
+            return self._add(event.ids or [], arrays["arms"], event.rest or {})
         if event.kind == "Refreshed":
             return self._refresh(event.rest or {})
         if event.kind == "Told":
@@ -79,10 +90,12 @@ class State:
             self._begin(rows)
         return None
 
-    def _add(self, ids: list[Any], flat: Any, labels: list[Any] | None) -> None:
+    def _add(self, ids: list[Any], flat: Any, rest: dict[str, Any]) -> None:
         mask = flat.reshape(len(ids), self.members.points) if len(flat) else None
-        groups = 0 if self.pool is None else self.pool.codes(labels or [None] * len(ids))
-        rows = self.members.add(member_ids(ids), mask, groups)
+        labels = rest.get("groups") or [None] * len(ids)
+        groups = 0 if self.pool is None else self.pool.codes(labels)
+        serials = np.array(rest["serials"], np.int64) if "serials" in rest else None
+        rows = self.members.add(member_ids(ids), mask, groups, serials)
         self.engine.resize(self.members.room)
         self.pending.resize(self.members.room)
         self.pending.clear(rows)
@@ -110,7 +123,8 @@ class State:
     def refreshed(self, group: int) -> Event | None:
         """Return the event of a new prior of a group, or None if there is none."""
         assert self.pool is not None
-        population = self.pool.fitted(group, self._rows_of_group(group), self.engine)
+        sample = self.pool.sample(self.rows_of_group(group), self.engine)
+        population = None if sample is None else self.pool.fitted(group, [sample])
         if population is None:
             return None
         return Event("Refreshed", {}, rest={"group": group, "population": population.to_dict()})
@@ -118,13 +132,15 @@ class State:
     def _refresh(self, rest: dict[str, Any]) -> None:
         """Give a new prior to a group, and to those of its members whose history is complete."""
         assert self.pool is not None
-        self.pool.adopt(rest["group"], Population.from_dict(rest["population"]), self.engine)
-        rows = self._rows_of_group(rest["group"])
+        group = self.pool.codes([rest["label"]])[0] if "label" in rest else rest["group"]
+        self.pool.adopt(group, Population.from_dict(rest["population"]), self.engine)
+        rows = self.rows_of_group(group)
         rows = rows[np.isneginf(self.engine.steps.reach[rows])]
-        self.engine.whose[rows] = self.pool.newest[rest["group"]]
+        self.engine.whose[rows] = self.pool.newest[group]
         self.engine.restart(rows, self.members.serials[rows], self.members.resets[rows])
 
-    def _rows_of_group(self, group: int) -> Rows:
+    def rows_of_group(self, group: int) -> Rows:
+        """Return the rows of the members of a group."""
         return self.members.rows[self.members.groups[self.members.rows] == group]
 
     # snapshots
@@ -139,12 +155,15 @@ class State:
         }
         if self.members.arms is not None:
             arrays["members arms"] = self.members.arms
-        rest = {"members": self.members.index.to_list()}
+        rest = {"members": self.members.index.to_list(), "call": self.call}
+        if self.used is not None:
+            arrays["last used"] = self.used
         return arrays, rest | ({} if self.pool is None else {"pool": self.pool.save()})
 
     def load(self, arrays: dict[str, Any], rest: dict[str, Any]) -> None:
         """Take the state that `save` returned."""
         parts = self._parts()
+        self.call, self.used = rest.get("call"), arrays.pop("last used", None)
         for place, array in arrays.items():
             part, name = place.split(" ")
             setattr(parts[part], name, array)

@@ -10,8 +10,9 @@ export async function showFleet(name, main, status, signal) {
   const lists = make("div", {});
   const single = make("div", { id: "member", "aria-live": "polite" });
   const field = make("input", { id: "which", required: true });
-  const form = make("form", { onsubmit: show }, make("label", { for: "which" }, "Member "), field, " ", make("button", {}, "Show"));
-  main.replaceChildren(make("h1", { tabindex: "-1" }, name), counts, lists, section("One member", form, single));
+  const form = make("form", { onsubmit: (event) => { event.preventDefault(); show(); } },
+    make("label", { for: "which" }, "Member "), field, " ", make("button", {}, "Show"));
+  main.replaceChildren(make("h1", { tabindex: "-1" }, name), counts, section("One member", form, single), lists);
   const path = `fleets/${encodeURIComponent(name)}`;
   while (!signal.aborted) {
     try {
@@ -26,27 +27,45 @@ export async function showFleet(name, main, status, signal) {
   }
 
   function fill({ members, observations, policy, share, compared, fastest, worst }) {
-    counts.textContent = `${members} members, ${observations} observations, policy ${policy}, share ${share}. `
-      + `The lists compare the ${compared} members with the most observations.`;
+    counts.textContent = `${count(members)} members, ${count(observations)} observations, policy ${policy}, share ${share}.`
+      + (compared < members ? ` The lists compare the ${count(compared)} members with the most observations.` : "");
     lists.replaceChildren(
-      section("Fastest members", fastest.length ? rows("Fastest members", fastest) : "The policy estimates no drift."),
-      section("Largest errors of forecasts", worst.length ? rows("Largest errors of forecasts", worst) : "No forecasts yet."),
+      section("Fastest members", "Drift is the share of the variance that is new after each step.",
+        fastest.length ? rows("Fastest members", fastest) : make("p", {}, "The policy estimates no drift.")),
+      section("Largest errors of forecasts", "Error is the mean squared error of forecasts, divided by their variance: about 1 for a good model.",
+        worst.length ? rows("Largest errors of forecasts", worst) : make("p", {}, "No forecasts yet.")),
     );
   }
 
   function rows(caption, members) {
-    const columns = ["member", "observations", "drift per step", "squared error / variance"];
-    return table(caption, columns, members.map(({ member, observations, drift, error }) => [String(member), String(observations), fixed(drift, 4), fixed(error, 2)]));
+    const columns = ["member", "rewards", "drift", "error"];
+    return table(caption, columns, members.map(({ member, observations, drift, error }) => [chooser(String(member)), count(observations), fixed(drift, 4), fixed(error, 2)]));
   }
 
-  async function show(event) {
-    event.preventDefault();
+  // A button that shows the estimates of a member.
+  function chooser(member) {
+    const onclick = async () => {
+      field.value = member;
+      await show();
+      field.scrollIntoView({ block: "center" });
+    };
+    return make("button", { class: "plain", type: "button", onclick }, member);
+  }
+
+  async function show() {
     try {
-      const { names, mean, deviation, observations } = await get(`${path}/members/${encodeURIComponent(field.value)}`, {}, signal);
+      const { names, mean, deviation, observations, drift, error } = await get(`${path}/members/${encodeURIComponent(field.value)}`, {}, signal);
+      const parts = [`${count(observations)} rewards`];
+      if (drift !== null) parts.push(`drift ${fixed(drift, 4)}`);
+      if (error !== null) parts.push(`error ${fixed(error, 2)}`);
       const estimates = (names ?? []).map((arm, place) => [arm, fixed(mean[place], 3), fixed(deviation[place], 3)]);
-      single.replaceChildren(make("p", {}, `${observations} observations`), table("Estimates of the member", ["arm", "mean", "standard deviation"], estimates));
-    } catch (error) {
-      if (!signal.aborted) single.replaceChildren(make("p", { role: "alert" }, error.message));
+      single.replaceChildren(make("p", {}, `${parts.join(", ")}.`), table("Estimates of the member", ["arm", "mean", "standard deviation"], estimates));
+    } catch (problem) {
+      if (!signal.aborted) single.replaceChildren(make("p", { role: "alert" }, problem.message));
     }
   }
+}
+
+function count(number) {
+  return number.toLocaleString("en");
 }
