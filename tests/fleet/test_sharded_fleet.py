@@ -34,8 +34,8 @@ def client():
 
 
 def make(client, folder, **options):
-    given = {"members": IDS, "policy": POLICY, "shards": 3, "late": 4} | options
-    return ShardedFleet(client, PRIOR.domain, given.pop("members"), storage=folder, **given)
+    given = {"members": IDS, "policy": POLICY, "shards": 3, "late": 4, "storage": folder} | options
+    return ShardedFleet(client, PRIOR.domain, given.pop("members"), **given)
 
 
 def alone(**options):
@@ -268,14 +268,11 @@ def test_invalid_calls_change_no_shard(client, tmp_path):
         make(client, tmp_path, shards=2)
 
 
-class Own(dp.Policy):
-    """A policy of a user."""
-
-
 CASES = {
     "client": ({"client": "tcp://"}, "client must be a distributed.Client; got 'tcp://'"),
     "shards": ({"shards": 0}, "shards must be an integer of at least 1"),
     "many": ({"shards": 257}, "at most 256"),
+    "journal": ({"storage": "journal:///shop"}, "a folder or the address of a database; got 'jou"),
     "name": ({"name": "a/b"}, "name must be a word without '/'; got 'a/b'"),
 }
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, at_least_integer, one_of
+from driftpeak._core.errors import DriftpeakError, StorageError, at_least_integer, one_of
 from driftpeak._core.types import Integers, Matrix, Vector
 from driftpeak.fleet import _requests as requests
 from driftpeak.fleet._fleet import INVALID, Fleet, Invalid
@@ -44,8 +44,8 @@ class ShardedFleet:
 
     Arguments:
         client: a `distributed.Client` of Dask. Its workers need the versions of this process.
-        space, members, arms, policy, share, contexts, seed, late, horizon: as for `Fleet`. User-
-            defined policies are not supported.
+        space, members, arms, policy, share, contexts, seed, late, horizon: as for `Fleet`. Policies
+            with user-defined parts are not supported.
         storage: a folder, for one journal of each shard, or the address of a database. Every worker
             and this process must reach it. If it holds the fleet already, the stored fleet is
             resumed, and `members` and `arms` are not used. One process at a time may change a
@@ -82,6 +82,11 @@ class ShardedFleet:
         shards = at_least_integer("shards", shards, 1, MEMBERS)
         if not name or "/" in name:
             raise DriftpeakError(f"name must be a word without '/'; got {name!r}")
+        if str(storage).startswith("journal:"):
+            raise DriftpeakError(
+                f"storage must be a folder or the address of a database; got {storage!r}. Give the "
+                "folder of the journals"
+            )
         self.space, self.contexts, self.share = space, contexts, share
         self._template = Fleet(
             space, [], policy=policy, share=share, contexts=contexts, seed=seed, late=late,
@@ -114,6 +119,10 @@ class ShardedFleet:
             StorageError: another version wrote the fleet, or it is corrupt.
         """
         found = description_of(store_of(str(storage), name, 0))
+        if "shard" not in found:
+            raise StorageError(
+                f"{storage} must hold a sharded fleet {name!r}; got another fleet. Use Fleet.load"
+            )
         space: Any = space_from_data(found["space"])
         kinds = found["contexts"]
         return cls(
@@ -252,7 +261,8 @@ class ShardedFleet:
         told = requests.rewards_of(ids, rewards, time)
         rows = self._members.rows_of(serial_of(told.ids))
         pending, known = np.zeros(len(rows), bool), np.flatnonzero(rows >= 0)
-        shards = self._members.groups[rows]
+        shards = np.zeros(len(rows), np.int64)
+        shards[known] = self._members.groups[rows[known]]
         (pending[known],) = self._each(shards[known], "pending", {"ids": told.ids[known]})
 
         def why_not(place: int, name: str) -> Exception:
