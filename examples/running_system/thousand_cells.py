@@ -4,7 +4,8 @@ A thousand optimisers at once: antenna tilts
 
 A mobile network has 1,000 cells. Each has its own best antenna tilt, which drifts as the crowd of a
 city moves from the suburbs in the west to the centre in the east. A `Fleet` advances all cells in
-one call. Each member learns only from its own rewards.
+one call. Each member learns only from its own rewards. In its first three hours it tries several
+tilts, which loses up to 80 per cent of the rate; the lower panel is cut there.
 """
 
 import numpy as np
@@ -72,6 +73,6 @@ figure.colorbar(image, ax=[panels["truth"], panels["estimate"]], label="tilt (de
 axes = panels["lost"]
 axes.plot(lost, color=COLOURS[0], label="fleet")
 axes.axhline(constant, color=COLOURS[1], linestyle="--", label="best constant tilt of each cell")
-axes.set(xlabel="hour", ylabel="data rate lost (%)", ylim=(0, None))
+axes.set(xlabel="hour", ylabel="data rate lost (%)", ylim=(0, 16))
 axes.legend(frameon=False, loc="upper right")
 tidy(axes)

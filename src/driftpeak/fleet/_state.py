@@ -132,7 +132,7 @@ class State:
     def _refresh(self, rest: dict[str, Any]) -> None:
         """Give a new prior to a group, and to those of its members whose history is complete."""
         assert self.pool is not None
-        group = self.pool.codes([rest["label"]])[0] if "label" in rest else rest["group"]
+        group = int(self.pool.codes([rest["label"]])[0]) if "label" in rest else rest["group"]
         self.pool.adopt(group, Population.from_dict(rest["population"]), self.engine)
         rows = self.rows_of_group(group)
         rows = rows[np.isneginf(self.engine.steps.reach[rows])]

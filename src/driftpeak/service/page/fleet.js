@@ -10,8 +10,8 @@ export async function showFleet(name, main, status, signal) {
   const lists = make("div", {});
   const single = make("div", { id: "member", "aria-live": "polite" });
   const field = make("input", { id: "which", required: true });
-  const form = make("form", { onsubmit: (event) => { event.preventDefault(); show(); } },
-    make("label", { for: "which" }, "Member "), field, " ", make("button", {}, "Show"));
+  const form = make("form", { class: "line", onsubmit: (event) => { event.preventDefault(); show(); } },
+    make("label", { for: "which" }, "Member"), field, make("button", {}, "Show"));
   main.replaceChildren(make("h1", { tabindex: "-1" }, name), counts, section("One member", form, single), lists);
   const path = `fleets/${encodeURIComponent(name)}`;
   while (!signal.aborted) {
