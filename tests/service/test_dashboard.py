@@ -421,3 +421,48 @@ def test_results_are_shown(tmp_path, opened, expect, token):
 def test_contrast_is_as_defined():
     assert math.isclose(contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)"), 21)
     assert math.isclose(contrast("rgb(119, 119, 119)", "rgb(255, 255, 255)"), 4.478, rel_tol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def fleet_url(tmp_path_factory):
+    """The page of a fleet of 30 members, of which one moves quickly and one has a wild reward."""
+    found = tmp_path_factory.mktemp("fleets")
+    prior = dp.Prior(dp.Arms([9.9, 11.9, 13.9]), dp.SE(2.0), noise_variance=0.1)
+    members = [EVIL[0], *(f"article {number}" for number in range(1, 30))]
+    policy = dp.Auto(prior, rates=[])
+    fleet = dp.Fleet(prior.domain, members, policy=policy, storage=found / "shop.jsonl")
+    noise = np.random.default_rng(0)
+    for day in range(12):
+        best = np.where(np.arange(30) == 0, 2.0 * (day // 3 % 2), 1.0)
+        offers = fleet.ask(time=float(day))
+        rewards = -2 * (offers.choices - best) ** 2 + 0.2 * noise.normal(size=30)
+        fleet.tell(offers.ids, rewards + 40.0 * (day == 11) * (np.arange(30) == 7))
+    with serving(found) as served:
+        yield f"{served.url}/#fleet:shop"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_fleet(fleet_url, opened, expect, width, scheme):
+    """The number of members, the fastest, the worst, and one; nothing is parsed as markup."""
+    page = opened(fleet_url, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    expect(page.locator("main")).to_contain_text("30 members, 360 observations, policy Auto")
+    fastest = page.get_by_role("region", name="Fastest members").locator("tbody tr")
+    worst = page.get_by_role("region", name="Largest errors of forecasts").locator("tbody tr")
+    expect(fastest.filter(has_text=EVIL[0])).to_have_count(1)
+    expect(worst.first.locator("td").first).to_have_text("article 7")
+    assert float(worst.first.locator("td").nth(3).inner_text()) > 10
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for region in page.locator(".scroll").all():  # all columns are visible
+        assert region.evaluate("one => one.scrollWidth <= one.clientWidth")
+    worst.first.get_by_role("button").click()
+    member = page.locator("#member")
+    expect(member).to_contain_text("12 rewards")
+    expect(member.locator("tbody tr")).to_have_count(3)
+    expect(member).to_be_in_viewport()
+    page.fill("#which", "article 99")
+    page.get_by_role("button", name="Show").click()
+    expect(member.get_by_role("alert")).to_have_text(
+        "there is no member 'article 99' in this fleet"
+    )
+    opened.said.remove(next(one for one in opened.said if "404" in one))
