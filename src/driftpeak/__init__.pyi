@@ -67,6 +67,7 @@ from .live import (
     Limit as Limit,
     Optimizer as Optimizer,
     PopulationBasedBandit as PopulationBasedBandit,
+    Schedule as Schedule,
     Suggestion as Suggestion,
     WeightedSum as WeightedSum,
     optimize as optimize,

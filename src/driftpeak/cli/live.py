@@ -130,6 +130,13 @@ def create(
         str | None,
         typer.Option(help="Settings that are known to meet all constraints, as a JSON list."),
     ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            help="Settings by which the system is run today: a CSV file with a line for each hour "
+            'of the day, or JSON such as {"settings": [...], "period": "1 day"}.'
+        ),
+    ] = None,
     policy_file: Annotated[
         Path | None,
         typer.Option(help="A file of `replay --save`: a policy with its space and direction."),
@@ -138,7 +145,7 @@ def create(
 ) -> None:
     """Create a study; an existing study with equal arguments is left unchanged."""
     if policy_file is not None:
-        moves = (start, max_travel, moving_cost, constraints, safe_start)
+        moves = (start, max_travel, moving_cost, constraints, safe_start, schedule)
         if (
             any(option is not None for option in (space, capacity, *moves))
             or maximize
@@ -147,9 +154,9 @@ def create(
         ):
             raise DriftpeakError(
                 "--policy-file sets the space, the direction and the model, and supports neither "
-                "movement limits nor constraints. Omit --space, --maximize, --minimize, "
-                "--capacity, --likelihood, --start, --max-travel, --moving-cost, --constraints "
-                "and --safe-start."
+                "movement limits nor constraints nor a schedule. Omit --space, --maximize, "
+                "--minimize, --capacity, --likelihood, --start, --max-travel, --moving-cost, "
+                "--constraints, --safe-start and --schedule."
             )
         with busy("loading"):
             keep_programs()
@@ -184,6 +191,7 @@ def create(
             moving_cost=None if moving_cost is None else _json(moving_cost, "--moving-cost"),
             constraints=None if rules is None else constraints_from_data(rules),
             safe_start=None if safe_start is None else _json(safe_start, "--safe-start"),
+            schedule=None if schedule is None else _schedule(schedule),
             storage=store,
             name=name,
         )
@@ -286,6 +294,37 @@ def tell(
             trials=trials,
             key=key,
         )
+        counts = _counts(optimizer)
+    _print(counts)
+
+
+@live_app.command(
+    "tell-table",
+    epilog=examples(
+        "live tell-table kiln.jsonl --table past.csv",
+        "live tell-table sqlite:///studies.db kiln --table past.csv",
+    ),
+)
+def tell_table(
+    store: Store,
+    name: Name = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV or Parquet file with columns for the parameters, the reward, the measured "
+            "quantities and, optionally, time, noise, trials and key."
+        ),
+    ] = None,
+) -> None:
+    """Report past settings with their rewards from a table; all rows are stored, or none."""
+    if table is None:
+        raise DriftpeakError("--table is required: give --table with a CSV file")
+    with busy("loading"):
+        from driftpeak.offline.data._rows import read_rows
+
+        rows = read_rows(table)
+    with _study(store, name) as optimizer:
+        optimizer.tell_table(rows)
         counts = _counts(optimizer)
     _print(counts)
 
@@ -424,16 +463,18 @@ def plot(
     name: Name = None,
     context: Context = None,
 ) -> None:
-    """Write track.png, belief.png and reward.png, and print their paths."""
+    """Write track.png, belief.png, reward.png and, with limits, limit.png; print their paths."""
     values = _values(context, "--context")
     with _study(store, name) as optimizer:
-        from driftpeak.live.plots import belief_figure, reward_figure, track_figure
+        from driftpeak.live.plots import belief_figure, limit_figure, reward_figure, track_figure
 
         figures = {
             "track": track_figure(optimizer, context=values),
             "belief": belief_figure(optimizer, context=values),
             "reward": reward_figure(optimizer),
         }
+        if optimizer.rules.limits:
+            figures["limit"] = limit_figure(optimizer)
         try:
             output.mkdir(parents=True, exist_ok=True)
             for kind, figure in figures.items():
@@ -441,6 +482,23 @@ def plot(
         except OSError as error:
             raise DriftpeakError(f"{output} cannot be written: {error.strerror}") from None
     _print([str(output / f"{kind}.png") for kind in figures])
+
+
+def _schedule(given: str) -> Any:
+    """Return the schedule in a CSV file or in JSON."""
+    from driftpeak.live._space.schedule import schedule_from_data
+
+    if given.lstrip().startswith(("{", "[")):
+        return schedule_from_data(_json(given, "--schedule"))
+    from driftpeak.offline.data._rows import read_rows
+
+    rows = read_rows(Path(given))
+    return schedule_from_data([{k: _whole(value) for k, value in row.items()} for row in rows])
+
+
+def _whole(value: Any) -> Any:
+    """Return a whole number as an integer, which is also a valid real number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from ._space.parameters import (
     Float as Float,
     Integer as Integer,
 )
+from ._space.schedule import Schedule as Schedule
 from ._space.serialization import space_from_data as space_from_data, space_to_data as space_to_data
 from ._study import events as events
 from ._study.storage import Store as Store, open_store as open_store, verify as verify

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -33,11 +33,13 @@ from driftpeak.live._space.movement import Movement, Place, Shares
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Request, Sample
 from driftpeak.live._space.rules import Rules
+from driftpeak.live._space.schedule import Schedule, schedule_from_data, with_schedule
 from driftpeak.live._space.serialization import space_from_data, space_to_data
 from driftpeak.live._study import events as happened
 from driftpeak.live._study.clock import DATES, Kind, Time, show_time
 from driftpeak.live._study.event_sourced import computing
 from driftpeak.live._study.events import Event
+from driftpeak.live._study.past import observations_of
 from driftpeak.live._study.policy_data import policy_from_data, policy_to_data
 from driftpeak.live._study.precompilation import Precompilation
 from driftpeak.live._study.sharing import changing, looking
@@ -47,8 +49,11 @@ from driftpeak.live._study.study_state import Keyed
 from driftpeak.live._study.suggestion import Suggestion
 from driftpeak.live._views.inspection import Inspectable, Said, listed
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 ARGUMENTS = ("space", "maximize", "seed", "horizon")
-OPTIONS = ("start", "max_travel", "moving_cost", "constraints", "safe_start")
+OPTIONS = ("start", "max_travel", "moving_cost", "constraints", "safe_start", "schedule")
 """Optional arguments of a stored study; an absent one has its default."""
 MOST_TRIALS = 10**9
 SURPRISE = 1_000.0  # deviations from a forecast beyond which `tell` warns
@@ -92,6 +97,10 @@ class Optimizer(Inspectable):
         safe_start: settings that are known to meet all limits, for systems that must not violate
             them. They are suggested first. Later suggestions must meet the limits with the stated
             probability, and the safe set expands as it is explored.
+        schedule: settings by which the system is run today (`driftpeak.Schedule`). It is the first
+            suggestion, and settings near it are explored. Other settings are suggested when they
+            are estimated to be at least as good. It counts as safe: later suggestions must meet
+            all limits, as with a safe start. Only for a `DriftingGP`.
         storage: where the study is stored: see `driftpeak.live.open_store`. An
             existing study is resumed.
         name: name of the study in the storage; by default the only one, or "study".
@@ -132,6 +141,7 @@ class Optimizer(Inspectable):
         moving_cost: Shares | None = None,
         constraints: Constraints | None = None,
         safe_start: Sequence[Mapping[str, object]] | None = None,
+        schedule: Schedule | None = None,
         storage: Storage | None = None,
         name: str | None = None,
         progress: Progress | None = None,
@@ -148,6 +158,7 @@ class Optimizer(Inspectable):
         self.start = None if start is None else self.coding.clean(start)
         self.rules = Rules(self.coding, constraints)
         self.safe_start = self._safe(safe_start)
+        self.schedule = self._scheduled(schedule)
         self.travel = Movement(self.coding, max_travel, moving_cost)
         cache_programs()
         self._engine = self._make_engine()
@@ -201,6 +212,7 @@ class Optimizer(Inspectable):
             travel.moving_cost,
             self.rules.to_data(),
             self.safe_start or None,
+            None if self.schedule is None else self.schedule.to_data(),
         )
         return {
             "space": space_to_data(self.space),
@@ -226,6 +238,7 @@ class Optimizer(Inspectable):
             self.start,
             self.safe_start,
             self.travel.matters,
+            self.schedule,
         )
         with computing():
             engine: Engine = self.policy.make_engine(setup)
@@ -245,6 +258,15 @@ class Optimizer(Inspectable):
         for setting in settings:
             self.rules.check("safe_start", setting)
         return settings
+
+    def _scheduled(self, schedule: Schedule | None) -> Schedule | None:
+        """Return the schedule with valid settings."""
+        if schedule is None:
+            return None
+        settings = self._settings("settings of the schedule", schedule.settings)
+        for setting in settings:
+            self.rules.check("a setting of the schedule", setting)
+        return Schedule(settings, period=schedule.period)
 
     def _check_functions(self) -> None:
         """Check that all constraints that are functions are registered.
@@ -323,6 +345,8 @@ class Optimizer(Inspectable):
         self._state.check_room(count)
         when, kind = self._state.time_of_ask(time)
         self.travel.check_times(dates=kind in DATES)
+        if self.schedule is not None:
+            self.schedule.check_times(dates=kind in DATES)
         return [self._suggest(when, kind, context, fixed) for _ in range(count)]
 
     def _suggest(
@@ -340,12 +364,21 @@ class Optimizer(Inspectable):
                 if fixed:
                     reach = with_fixed(self.coding, reach, fixed)
                 request = Request(number, when, context, pending, reach)
+                if self.schedule is not None:
+                    request = self._at_schedule(request, self.schedule.at(when))
                 self._precompilation.prepare(self._engine, self._make_engine, request)
                 parameters = self._engine.propose(request)
             predicted = self._engine.chances([parameters | context], when)
         chances = {name: float(values[0]) for name, values in predicted.items()}
         self._commit(happened.Asked(number, when, kind, parameters, context, chances))
         return self._suggestion(number)
+
+    def _at_schedule(self, request: Request, setting: ParameterValues) -> Request:
+        """Return a request with the scheduled setting, if it meets the known constraints."""
+        scheduled = with_schedule(self.coding, request, setting)
+        assert scheduled.scheduled is not None
+        rules = self.rules.in_context(request.context)
+        return request if rules.broken(scheduled.scheduled) is not None else scheduled
 
     @changing
     def tell(
@@ -439,6 +472,43 @@ class Optimizer(Inspectable):
         )
         if used:
             self._learn()
+
+    @changing
+    def tell_table(self, table: "Sequence[Mapping[str, object]] | pd.DataFrame") -> int:
+        """Report past settings with their rewards, as by one `tell` for each row, sorted by time.
+
+        Suggestions then use these observations. All rows are stored, or none.
+
+        Arguments:
+            table: a pandas data frame or a list of mappings. Columns are the parameters, the
+                variables of the context, `reward`, the measured quantities with limits, and
+                optionally `time`, `noise`, `trials` and `key`. Blank cells (NaN, None or "") are
+                not known. A parameter with a blank cell is inactive. Without times, rows are
+                counted as steps, from 0 in a new study. The table of `to_dataframe` is valid.
+
+        Returns:
+            The number of rows that were told.
+
+        Raises:
+            DriftpeakError: a column is missing, or `tell` rejects a row. The message has the number
+                of the row, from 1. Nothing is changed.
+
+        Warns:
+            DriftpeakWarning: rows without a reward are left out; columns are not used.
+        """
+        context = () if self.coding.context is None else self.coding.context.names
+        rows = observations_of(table, self.coding.names, context, tuple(self.rules.limits))
+        before = self.mark()
+        for row in rows:
+            number = row.pop("row")
+            if row["time"] is None and self._state.kind is not None:
+                row["time"] = self._state.time_of_ask(None)[0]
+            try:
+                self.tell(**row)
+            except DriftpeakError as error:
+                self.back(before)
+                raise DriftpeakError(f"row {number}: {error}") from None
+        return len(rows)
 
     def _check_repeated(
         self, earlier: Keyed, suggestion: object, actual: object, reward: float, key: str
@@ -583,12 +653,14 @@ def arguments_from_data(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `Optimizer` that data describe, without the policy.
 
     Raises:
-        DriftpeakError: the data of the space or of a constraint are invalid.
+        DriftpeakError: the data of the space, of a constraint or of the schedule are invalid.
     """
     arguments = {name: description[name] for name in (*ARGUMENTS, *OPTIONS) if name in description}
     arguments["space"] = space_from_data(arguments["space"])
     if "constraints" in arguments:
         arguments["constraints"] = constraints_from_data(arguments["constraints"])
+    if "schedule" in arguments:
+        arguments["schedule"] = schedule_from_data(arguments["schedule"])
     return arguments
 
 

@@ -8,13 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
-from driftpeak._core.errors import (
-    NoObservationsError,
-)
+from driftpeak._core.errors import DriftpeakError, NoObservationsError
 from driftpeak.live._space.encoding import BoxCoding, FiniteCoding
 from driftpeak.live._space.parameters import Categorical, Integer, Numeric
 from driftpeak.live._study.clock import show_time
 from driftpeak.live._study.suggestion import EstimatedPeak
+from driftpeak.live._views.bands import bands
 from driftpeak.live._views.diagnostics import forecasts
 from driftpeak.live._views.inspection import Inspectable
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
@@ -22,6 +21,7 @@ from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 Context = Mapping[str, object] | None
 MOMENTS = 60  # number of times at which the peak is estimated
 RESOLUTION = 101
+BEYOND = "may violate a limit"
 MOST = 6  # maximum of parameters that are drawn
 
 
@@ -29,8 +29,10 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
     """Draw the sampled settings and the estimated peak over time.
 
     The figure has one panel for each parameter (the first six). A `DriftingGP` estimates the peak
-    from all observations, another policy from the observations up to each time. In a space with a
-    context, the estimate is for the given context or the context of the newest reward.
+    from all observations, another policy from the observations up to each time. The band has the
+    values of an ordered parameter whose posterior mean is within one standard deviation of the
+    peak's; only a `DriftingGP` has bands. In a space with a context, the estimate is for the given
+    context or the context of the newest reward.
 
     Raises:
         NoObservationsError: there are no observations.
@@ -40,7 +42,9 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
     moments = np.unique(np.linspace(times.min(), times.max(), MOMENTS))
     kind = history[-1].kind
     asked = [show_time(float(moment), kind) for moment in moments]
-    peaks = optimizer.peaks(asked, context=_context(optimizer, context))
+    its_context = _context(optimizer, context)
+    peaks = optimizer.peaks(asked, context=its_context)
+    each = [bands(optimizer, peak, its_context) for peak in peaks]
     known = moments[len(moments) - len(peaks) :]
     names = list(optimizer.coding.names)[:MOST]
     figure = new_figure(9.0, 1.1 + 1.6 * len(names))
@@ -49,12 +53,20 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
         place = _place(optimizer, name, axes)
         sampled = [_drawn(place, observation.parameters, name) for observation in history]
         axes.plot(_dates(times, kind), sampled, ".", color=COLOURS[5], markersize=4.5, zorder=2)
+        ends = np.array([band.get(name) or (np.nan, np.nan) for band in each]).reshape(-1, 2)
+        axes.fill_between(
+            _dates(known, kind), *ends.T, color=COLOURS[1], alpha=BAND, linewidth=0, zorder=1
+        )
         estimated = [_drawn(place, peak, name) for peak in peaks]
         axes.plot(_dates(known, kind), estimated, color=COLOURS[1], linewidth=1.8, zorder=3)
         tidy(axes)
     panels[0].plot([], [], ".", color=COLOURS[5], markersize=8, label="sampled")
     panels[0].plot([], [], color=COLOURS[1], linewidth=1.8, label="estimated peak")
-    figure.legend(loc="outside upper right", ncols=2, frameon=False)
+    if any(band for every in each for band in every.values()):
+        panels[0].fill_between(
+            [], [], color=COLOURS[1], alpha=BAND, linewidth=0, label="about as good"
+        )
+    figure.legend(loc="outside upper right", ncols=3, frameon=False)
     _time_axis(panels[-1], kind)
     figure.suptitle(title, x=0.02, ha="left")
     return figure
@@ -66,7 +78,8 @@ def belief_figure(
     """Draw slices of the posterior through the estimated peak at `time`: mean and 95 % intervals.
 
     The figure has one panel for each parameter (the first six), with the other parameters at the
-    peak; for `Arms` it has one panel with all arms. Intervals are of the noiseless function. In a
+    peak; for `Arms` it has one panel with all arms. Settings that are not predicted to meet all
+    limits are shaded or crossed. Intervals are of the noiseless function. In a
     space with a context, they are for the given context or the context of the newest reward.
 
     Raises:
@@ -79,7 +92,9 @@ def belief_figure(
         axes = figure.subplots()
         mean, _ = optimizer.belief(time=time, context=its_context)
         band = optimizer.interval(time=time, context=its_context)
-        _bars(axes, list(optimizer.coding.domain.names), mean, band, str(best["arm"]))
+        names = list(optimizer.coding.domain.names)
+        allowed = _allowed(optimizer, [{"arm": name} for name in names], time, its_context)
+        _bars(axes, names, mean, band, str(best["arm"]), allowed)
         axes.set_xlabel("arm")
         panels = [axes]
     else:
@@ -98,7 +113,11 @@ def belief_figure(
     figure.supylabel("expected reward")
     figure.suptitle(title)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    for axes in panels[1:]:
+        shaded = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True)).get(BEYOND)
+        if shaded is not None and BEYOND not in labels:
+            handles, labels = [*handles, shaded], [*labels, BEYOND]
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 
@@ -155,6 +174,56 @@ def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
     return figure
 
 
+def limit_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
+    """Draw each quantity with a `Limit` over time: measurements, limits and violations.
+
+    The figure has one panel for each quantity. Its title has the share of violations. A bound that
+    depends on the context is drawn for the context of each measurement.
+
+    Raises:
+        NoObservationsError: there are no observations.
+        DriftpeakError: the study has no `Limit`.
+    """
+    limits, history = optimizer.rules.limits, _history(optimizer)
+    if not limits:
+        raise DriftpeakError(
+            "the study must have a measured limit to draw. Create it with "
+            'Optimizer(constraints={"temperature": Limit(at_most=75)})'
+        )
+    history = sorted(history, key=lambda observation: observation.number)
+    kind = history[-1].kind
+    figure = new_figure(9.0, 1.4 + 2.2 * len(limits))
+    panels = figure.subplots(len(limits), 1, sharex=True, squeeze=False)[:, 0]
+    for (name, limit), axes in zip(limits.items(), panels, strict=True):
+        measured = [observation for observation in history if name in observation.constraints]
+        times = _dates(np.array([observation.number for observation in measured]), kind)
+        values = np.array([observation.constraints[name] for observation in measured])
+        spans = [limit.span(one.parameters | one.context) for one in measured]
+        low, high = np.array(spans, float).reshape(-1, 2).T
+        kept = (values >= low) & (values <= high)
+        axes.plot(times[kept], values[kept], ".", color=COLOURS[0], label="measurement")
+        axes.plot(times[~kept], values[~kept], "x", color=COLOURS[1], label="violation")
+        for end in (low, high):
+            bound = np.where(np.isfinite(end), end, np.nan)
+            axes.step(times, bound, "--", where="mid", color="black", linewidth=1.2)
+        violated = int(np.count_nonzero(~kept))
+        share = f"{violated / len(values):.1%}" if measured else "none measured"
+        axes.set_title(
+            f"violated: {violated} of {len(values)} ({share}), allowed {1 - limit.probability:.1%}",
+            fontsize="medium",
+            loc="left",
+        )
+        axes.set_ylabel(name)
+        tidy(axes)
+    panels[0].plot([], [], "--", color="black", linewidth=1.2, label="limit")
+    _time_axis(panels[-1], kind)
+    figure.suptitle(title)
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
+    )
+    return figure
+
+
 def _history(optimizer: Inspectable) -> list[Any]:
     history = optimizer.history()
     if not history:
@@ -174,15 +243,29 @@ def _slice(optimizer: Inspectable, name: str, best: EstimatedPeak, time: Any, ax
     its_context = best.context or None
     mean, _ = optimizer.belief(settings, time, context=its_context)
     band = optimizer.interval(settings, time, context=its_context)
+    allowed = _allowed(optimizer, settings, time, its_context)
     parameter = _parameter(optimizer, name)
     if isinstance(parameter, Categorical):
-        _bars(axes, [str(value) for value in values], mean, band, str(here[name]))
+        _bars(axes, [str(value) for value in values], mean, band, str(here[name]), allowed)
     else:
         style = "o" if isinstance(parameter, Integer) and parameter.levels <= 20 else "-"
         axes.plot(values, mean, style, color=COLOURS[0], linewidth=1.8, markersize=4, label="mean")
         axes.fill_between(
             values, *band, color=COLOURS[0], alpha=BAND, linewidth=0, label="95 % interval"
         )
+        if not allowed.all():
+            axes.fill_between(
+                values,
+                0,
+                1,
+                where=~allowed,
+                transform=axes.get_xaxis_transform(),
+                step="mid",
+                color="black",
+                alpha=0.12,
+                linewidth=0,
+                label=BEYOND,
+            )
         axes.axvline(
             here[name], color=COLOURS[1], linestyle="--", linewidth=1.5, label="estimated peak"
         )
@@ -191,8 +274,19 @@ def _slice(optimizer: Inspectable, name: str, best: EstimatedPeak, time: Any, ax
     axes.set_xlabel(name)
 
 
-def _bars(axes: Axes, names: list[str], mean: Any, band: Any, best: str) -> None:
+def _allowed(optimizer: Inspectable, settings: list[Any], time: Any, context: Context) -> Any:
+    """Return whether each setting is predicted to meet all limits."""
+    chances = optimizer.chances(settings, time, context=context)
+    limits, allowed = optimizer.rules.limits, np.ones(len(settings), bool)
+    for name, each in chances.items():
+        allowed &= np.array([limits[name].believes(float(chance)) for chance in each])
+    return allowed
+
+
+def _bars(axes: Axes, names: list[str], mean: Any, band: Any, best: str, allowed: Any) -> None:
     place = np.arange(len(names))
+    if not allowed.all():
+        axes.plot(place[~allowed], mean[~allowed], "x", color="black", zorder=3, label=BEYOND)
     axes.errorbar(
         place,
         mean,

@@ -146,13 +146,20 @@ class FunctionConstraint(Part):
     function: str
 
 
+class Schedule(Part):
+    """Settings by which the system is run today, for equal parts of a period."""
+
+    settings: list[dict[str, Choice | None]] = Field(min_length=1)
+    period: float | str = "1 day"
+
+
 SPACES = (BoxSpace, ArmsSpace, GridSpace)
 CONSTRAINTS = (LimitConstraint, SumConstraint, FunctionConstraint)
 
 
 def study_schemas() -> dict[str, JsonValue]:
-    """Return the schemas of a space, of constraints and of a policy, and of their parts."""
-    models = [(model, "validation") for model in (*SPACES, *CONSTRAINTS)]
+    """Return the schemas of a space, constraints, a schedule and a policy, and of their parts."""
+    models = [(model, "validation") for model in (*SPACES, *CONSTRAINTS, Schedule)]
     _, parts = models_json_schema(models, ref_template=REFERENCE)  # type: ignore[arg-type]
     schemas: dict[str, Any] = dict(parts["$defs"])
     schemas["Space"] = {"title": "Space", "anyOf": _references(SPACES)}

@@ -30,6 +30,7 @@ from driftpeak._core.errors import (
     warn,
 )
 from driftpeak.live._study import suggestion as results
+from driftpeak.live._study.past import observations_of
 from driftpeak.live._study.suggestion import Suggestion
 
 Time = Any  # a number, a datetime, a numpy.datetime64, or "now"
@@ -180,7 +181,8 @@ class Client:
             space: a `Box`, `Arms` or `Grid`, also with a context, or the data of `space_to_data`.
             maximize: whether to maximise the reward.
             options: as for `Optimizer`: policy (or the data of `policy_to_data`), seed, horizon,
-                start, max_travel, moving_cost, constraints (as data), safe_start.
+                start, max_travel, moving_cost, constraints (as data), safe_start, schedule (also as
+                data).
 
         Raises:
             DriftpeakError: the service refuses an argument, or another study has this name.
@@ -194,6 +196,9 @@ class Client:
             from driftpeak.live._study.policy_data import policy_to_data
 
             policy = policy_to_data(policy)
+        schedule = options.get("schedule")
+        if schedule is not None and not isinstance(schedule, Mapping):
+            options["schedule"] = schedule.to_data()
         body = {"name": name, "space": space, "maximize": maximize, "policy": policy, **options}
         self.call("POST", "studies", body, again=True)
         return Study(self, name)
@@ -439,6 +444,32 @@ class Study:
             "trials": trials,
         }
         self._post("tell", body, key=uuid.uuid4().hex if key is None else key)
+
+    def tell_table(self, table: Any) -> int:
+        """Report past settings with their rewards, as by one `tell` for each row, sorted by time.
+
+        Arguments:
+            table: a pandas data frame or a list of mappings, as for `Optimizer.tell_table`. If a
+                row is refused, the rows before it are stored. With a column `key`, the call can be
+                repeated.
+
+        Returns:
+            The number of rows that were told.
+        """
+        found = self.describe()
+        space, limits = found["space"], found["options"].get("constraints", {})
+        names = [*space.get("box", {})] or (
+            ["arm"] if "arms" in space else [f"x{j + 1}" for j in range(len(space["grid"]))]
+        )
+        measured = [name for name, one in limits.items() if "probability" in one]
+        rows = observations_of(table, names, [*space.get("context", {})], measured)
+        for row in rows:
+            number = row.pop("row")
+            try:
+                self.tell(**row)
+            except DriftpeakError as error:
+                raise type(error)(f"row {number}: {error}") from None
+        return len(rows)
 
     def cancel(self, suggestion: Suggestion | int) -> None:
         """Cancel a pending suggestion whose reward will not be reported."""

@@ -10,8 +10,9 @@ from driftpeak._core.types import Vector
 from driftpeak.gp.dynamics import HORIZONS
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.engine import deviations
-from driftpeak.live._engines.gp_posterior import NEWEST, QUIETEST, ROWS, GPBelief, Observed
+from driftpeak.live._engines.gp_posterior import NEWEST, QUIETEST, ROWS, Observed
 from driftpeak.live._engines.setup import EngineSetup
+from driftpeak.live._engines.warm_start import WarmStart
 from driftpeak.live._model import gp
 from driftpeak.live._model.averaging import Average, quantiles
 from driftpeak.live._model.drift_models import CALENDAR, further_motions, prior_of
@@ -42,7 +43,7 @@ OUTLIER = 1e6  # a reward far from 0 and 1
 COSTLIEST = 1e15  # bound of movement costs, in scales of the rewards; its square is finite
 
 
-class GPEngine(GPBelief):
+class GPEngine(WarmStart):
     """An engine that learns hyperparameters and maximises the acquisition function."""
 
     rates: Rates | None = None  # the likelihood, if the function is latent
@@ -52,15 +53,15 @@ class GPEngine(GPBelief):
         default = ScaledLog(0.2 * len(coding.all_columns), 2.0)
         self.width = default if policy.width is None else policy.width
         self.searcher = search.Searcher(coding, setup.seed)
-        self.ahead = Ahead(coding)
         self.initial = len(coding.all_columns) + 2
-        super().__init__(policy, coding)
+        super().__init__(policy, coding, setup.schedule)
+        self.ahead = Ahead(self.offsets)
 
     def reset(self) -> None:
         super().reset()
         self._averaged: tuple[Any, Average] | None = None
 
-    def propose(self, request: Request) -> ParameterValues:
+    def _unscheduled(self, request: Request) -> ParameterValues:
         if len(self.memory) + len(request.pending) < self.initial:
             row = self.searcher.first(request.number, request.reach)
         else:
@@ -86,6 +87,8 @@ class GPEngine(GPBelief):
         beliefs = search.Beliefs(
             self.model, known, imagined, elapsed, self.width, explore, context, ahead
         )
+        if (origin := self.offsets.at(request.time)) is not None:
+            beliefs = beliefs._replace(origin=origin)
         if self.policy.boundary_weighting:
             beliefs = beliefs._replace(powers=search.powers_now(beliefs))
         reachable = None
@@ -212,7 +215,7 @@ class GPEngine(GPBelief):
     def expected(self, sample: Sample) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
             return None  # too few rewards to estimate their scale
-        mean, deviation = self._posterior(self.coding.row_in(sample.setting)[None], sample.time)
+        mean, deviation = self._posterior(self._rows([sample.setting], sample.time), sample.time)
         own = self.model.noise_variance
         if sample.noise is not None:
             own = np.clip(sample.noise / self.standard.scale, QUIETEST, 1 / QUIETEST) ** 2
@@ -224,17 +227,18 @@ class GPEngine(GPBelief):
         if len(self.memory) == 0:
             raise NoObservationsError("no observations yet; call tell() first")
         row = self._search(Request(0, time, context), explore=0.0)
-        whole = np.append(row, self.coding.context_row(context))
-        mean, deviation = self._back(*self._posterior(whole[None], time))
-        return Peak(self.coding.parameters(row), float(mean[0]), float(deviation[0]))
+        setting = self.coding.parameters(row)
+        rows = self._rows([setting | context], time)
+        mean, deviation = self._back(*self._posterior(rows, time))
+        return Peak(setting, float(mean[0]), float(deviation[0]))
 
     def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
-        return self._back(*self._posterior(self._rows(settings), time))
+        return self._back(*self._posterior(self._rows(settings, time), time))
 
     def quantiles(
         self, settings: list[ParameterValues], time: float, tail: float
     ) -> tuple[Vector, Vector]:
-        rows, average = self._rows(settings), self._average()
+        rows, average = self._rows(settings, time), self._average()
         if average is None:
             mean, deviation = self._posterior(rows, time)
             wide = deviations(tail) * deviation
@@ -293,8 +297,8 @@ class GPEngine(GPBelief):
         outlier = self.rates is None and len(self.memory) == 0
         self.told(sample, OUTLIER if outlier else float(random.integers(2)))
 
-    def _rows(self, settings: list[ParameterValues]) -> Vector:
-        rows = np.array([self.coding.row_in(setting) for setting in settings])
+    def _rows(self, settings: list[ParameterValues], time: float) -> Vector:
+        rows = np.array([self.offsets.row(setting, time) for setting in settings])
         return rows.reshape(-1, len(self.coding.all_columns))
 
     def peaks(self, times: Vector, context: ParameterValues) -> tuple[Vector, list[Peak]]:

@@ -20,6 +20,7 @@ from driftpeak.live._model.observations import Memory, pad, places, size_for
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.records import Arrays, Sample
+from driftpeak.live._space.schedule import Offsets, Schedule
 
 NEWEST = 256  # observations to learn hyperparameters from
 DROPPED = 8  # one in so many observations of a full memory is deleted at once
@@ -35,8 +36,8 @@ Observed = tuple[gp.PaddedObservations, Vector]
 class GPBelief(Engine):
     """An engine's observations, learned hyperparameters and factored posterior."""
 
-    def __init__(self, policy: DriftingGP, coding: Coding) -> None:
-        self.policy, self.coding = policy, coding
+    def __init__(self, policy: DriftingGP, coding: Coding, schedule: Schedule | None) -> None:
+        self.policy, self.coding, self.offsets = policy, coding, Offsets(coding, schedule)
         self.motions = motions(policy.forgetting)
         self.rule = policy.forgetting if isinstance(policy.forgetting, Forgetting) else None
         self.reset()
@@ -87,7 +88,8 @@ class GPBelief(Engine):
         if len(self.memory) == self.policy.capacity:
             self._drop(max(sample.time, self.origin))
         size = self.memory.size
-        self.newest = self.memory.insert(self.coding.row_in(sample.setting), reward, sample)
+        row = self.offsets.row(sample.setting, sample.time)
+        self.newest = self.memory.insert(row, reward, sample)
         self.tells += 1
         self.since_fit += 1
         if self.rule is not None or self.memory.size != size or self.base == 0:

@@ -60,13 +60,13 @@ class QuantityEngine(GPEngine):
 
     Arguments:
         policy: the policy, with the drift model of the process.
-        setup: the study. With a safe start, lengthscales are at most 0.3 sqrt(d) and the variance
-            is at least 1.
+        setup: the study. With a safe start or a schedule, lengthscales are at most 0.3 sqrt(d) and
+            the variance is at least 1.
         limit: the limit of the quantity.
     """
 
     def __init__(self, policy: DriftingGP, setup: EngineSetup, limit: Limit) -> None:
-        self.limit, self.cautious = limit, bool(setup.safe)
+        self.limit, self.cautious = limit, bool(setup.safe) or setup.schedule is not None
         super().__init__(policy, setup)
 
     def reset(self) -> None:
@@ -143,6 +143,7 @@ class LimitedEngine(GPEngine):
 
     def __init__(self, policy: DriftingGP, setup: EngineSetup) -> None:
         self.rules, self.safe, coding = setup.rules, setup.safe, setup.coding
+        self.cautious = bool(setup.safe) or setup.schedule is not None
         start = next(iter(setup.safe), None) if setup.start is None else setup.start
         if start is not None:
             self.rules.check("start", start)
@@ -163,13 +164,13 @@ class LimitedEngine(GPEngine):
 
     # suggestions
 
-    def propose(self, request: Request) -> ParameterValues:
+    def _unscheduled(self, request: Request) -> ParameterValues:
         known = len(self.memory) + len(request.pending)
         if self.safe and (known < len(self.safe) or not self._is_measured):
             return self._safe(request)
         if self.safe and known == len(self.safe) and self.coding.pool is None:
             self._warn_of_unreached(request.time, request.context)
-        if self.safe or known >= self.initial:
+        if self.cautious or known >= self.initial:
             curious = bool(self.safe) and request.number % CURIOUS == 0
             row = self._search(request, explore=1.0, curious=float(curious))
         else:
@@ -191,6 +192,8 @@ class LimitedEngine(GPEngine):
                 rows[:, column] = choice / last
                 rows = self.coding.snap(rows)
                 whole = np.column_stack([rows, np.tile(its_context, (len(rows), 1))])
+                if (origin := self.offsets.at(time)) is not None:
+                    whole = whole - origin
                 kept = [
                     q.kept(whole, time, contexts) >= q.required for q in self.quantities.values()
                 ]
@@ -201,6 +204,12 @@ class LimitedEngine(GPEngine):
                         "the stated probability, so it is not suggested yet. If a safe setting "
                         "with it is known, add it to safe_start"
                     )
+
+    def _meets_limits(self, setting: ParameterValues, time: float) -> bool | None:
+        if not self._is_measured:
+            return None
+        chances = self.chances([setting], time)
+        return all(chances[name][0] >= q.required for name, q in self.quantities.items())
 
     @property
     def _is_measured(self) -> bool:
@@ -302,7 +311,7 @@ class LimitedEngine(GPEngine):
         return np.where(reach.holds(rows)[:, None], rows, reach.near)
 
     def chances(self, settings: list[ParameterValues], time: float) -> dict[str, Vector]:
-        rows = self._rows(settings)
+        rows = self._rows(settings, time)
         return {
             name: q.kept(rows, time, settings)
             for name, q in self.quantities.items()

@@ -89,7 +89,7 @@ class RateEngine(GPEngine):
     def expected(self, sample: Sample) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
             return None
-        latent = self._posterior(self.coding.row_in(sample.setting)[None], sample.time)
+        latent = self._posterior(self._rows([sample.setting], sample.time), sample.time)
         mean, deviation = self.rates.spread(*latent, sample.trials or 1)
         return float(mean[0]), float(deviation[0])
 

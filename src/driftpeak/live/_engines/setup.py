@@ -8,6 +8,7 @@ from driftpeak.live._engines.engine import Engine
 from driftpeak.live._space.encoding import Coding, FiniteCoding
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.rules import Rules
+from driftpeak.live._space.schedule import Schedule
 
 if TYPE_CHECKING:
     from driftpeak.policies import Policy
@@ -60,6 +61,7 @@ class EngineSetup:
         start: the first suggestion, if it is given.
         safe: settings that are known to meet all limits.
         moves: whether there are movement limits or costs.
+        schedule: the schedule that the study starts from; None without one.
     """
 
     coding: Coding
@@ -70,13 +72,14 @@ class EngineSetup:
     start: ParameterValues | None
     safe: list[ParameterValues]
     moves: bool
+    schedule: Schedule | None = None
 
     def play(self, policy: "Policy") -> Engine:
         """Return the engine that runs a policy of `driftpeak.policies`.
 
         Raises:
-            UnsupportedError: the study has movement limits or costs, constraints, or a space
-                without finitely many points.
+            UnsupportedError: the study has movement limits or costs, a schedule, constraints, or
+                a space without finitely many points.
         """
         from driftpeak.live._engines.policy_engine import PolicyEngine  # slow to import
 
@@ -84,6 +87,10 @@ class EngineSetup:
         if self.moves:
             raise UnsupportedError(
                 f"{name} supports no movement limits or costs. Use a DriftingGP, or leave them out"
+            )
+        if self.schedule is not None:
+            raise UnsupportedError(
+                f"{name} supports no schedule. Use a DriftingGP, or leave schedule out"
             )
         if self.rules.matter:
             raise UnsupportedError(

@@ -14,8 +14,8 @@ from driftpeak._core.numerics.compiled import compiled
 from driftpeak.live._model import gp
 from driftpeak.live._model.likelihoods import Rates
 from driftpeak.live._model.observations import places
-from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.records import PENDING, Outstanding
+from driftpeak.live._space.schedule import Offsets
 
 BLOCK = 32  # suggestions per block
 SIZES = (BLOCK, 128, 512, 1024)  # array lengths for which programs are compiled
@@ -25,8 +25,8 @@ assert SIZES[-1] >= PENDING
 class Ahead:
     """A cache of fantasies of pending suggestions, valid until the next observation."""
 
-    def __init__(self, coding: Coding) -> None:
-        self.coding = coding
+    def __init__(self, offsets: Offsets) -> None:
+        self.offsets = offsets
         self._known: gp.Conditioned | None = None  # the posterior that the cached blocks extend
         self._added: list[Outstanding] = []  # suggestions in the cached blocks
         self._imagined: gp.Fantasies | None = None
@@ -79,7 +79,7 @@ class Ahead:
     ) -> gp.Fantasies:
         assert self._known is not None
         assert self._imagined is not None  # `imagined` has made it
-        rows = np.array([self.coding.row_in(suggestion.setting) for suggestion in block])
+        rows = np.array([self.offsets.row(one.setting, one.time) for one in block])
         times = np.array([suggestion.time for suggestion in block]) - origin
         added = places(rows, times, BLOCK)
         return _fantasize(model, self._known, self._imagined, len(self._added), added, rates)

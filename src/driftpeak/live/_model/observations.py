@@ -106,7 +106,7 @@ class Memory:
             or any(array.shape != (count, *vars(self)[n].shape[1:]) for n, array in new.items())
             or any(array.dtype.kind != vars(self)[n].dtype.kind for n, array in new.items())
             or not all(np.isfinite(array).all() for array in new.values())
-            or (np.abs(new["rows"] - 0.5) > 0.5 + 1e-9).any()
+            or (np.abs(new["rows"]) > 1 + 1e-9).any()  # below 0 with a schedule
             or (np.diff(new["times"]) < 0).any()
             or (new["noise"] < 0).any()
             or (new["trials"] < 1).any()

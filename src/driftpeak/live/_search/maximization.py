@@ -76,11 +76,13 @@ class Beliefs(NamedTuple):
         None  # horizons of the influence, as times from now; None: no influence
     )
     powers: AnyArray | None = None  # (d,): exponents of the boundary factor; None: no factor
+    origin: AnyArray | None = None  # (d + k,): row of the schedule; None without a schedule
 
     def whole(self, rows: AnyArray) -> Array:
-        """Append the context to rows of settings, shape `(m, d + k)`."""
+        """Return rows of settings and the context as rows of the model, shape `(m, d + k)`."""
         context = jnp.broadcast_to(self.context, (len(rows), len(self.context)))
-        return jnp.concatenate([rows, context], axis=1)
+        whole = jnp.concatenate([rows, context], axis=1)
+        return whole if self.origin is None else whole - self.origin[None, :]
 
 
 class Reachable(NamedTuple):
@@ -172,6 +174,8 @@ def best_observed(beliefs: Beliefs) -> Array:
     places = beliefs.known.places
     columns = places.rows.shape[1] - len(beliefs.context)
     observed = jnp.asarray(places.rows)[:, :columns]
+    if beliefs.origin is not None:
+        observed = observed + beliefs.origin[None, :columns]
     quick = rough(beliefs)
     means = mean(quick.model, quick.known, quick.whole(single(observed)), quick.time)
     return observed[jax.lax.top_k(jnp.where(places.used, means, -jnp.inf), INCUMBENTS)[1]]
@@ -311,7 +315,7 @@ def possible(rows: AnyArray, discretization: Discretization, reachable: Reachabl
 
 def bound(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Array:
     """Compute the upper confidence bound minus the movement cost, shape `(m,)`."""
-    model, known, imagined, time, width, explore, _, ahead, powers = beliefs
+    model, known, imagined, time, width, explore, _, ahead, powers, _ = beliefs
     whole = beliefs.whole(rows)
     means, deviations = posterior(model, known, imagined, whole, time)
     count = known.places.used.sum()

@@ -65,7 +65,9 @@ class Movement:
         self.shares = _columns("max_travel", max_travel, coding.columns, ordered, share, math.inf)
         cost = partial(at_least, minimum=0)
         self.costs = _columns("moving_cost", moving_cost, coding.columns, coding.columns, cost, 0.0)
-        for name, share_, gap in zip(coding.columns, self.shares, _gaps(coding), strict=True):
+        for name, share_, gap in zip(
+            coding.columns, self.shares, gaps_between(coding), strict=True
+        ):
             if share_ < gap * (1 - ROUNDING):
                 raise DriftpeakError(
                     f"max_travel of {name!r} must be at least {gap:.3g}, the gap between its "
@@ -166,7 +168,8 @@ def _no_order(name: str, value: object) -> float:
     raise rejected(name, value, "be left out, as the space has no ordered parameter")
 
 
-def _gaps(coding: Coding) -> list[float]:
+def gaps_between(coding: Coding) -> list[float]:
+    """Return the widest gap between the values of each column; 0 without values or order."""
     if isinstance(coding, BoxCoding):
         parameters = coding.box.parameters.values()
         return [0.0 if p.categorical else p.widest_gap for p in parameters]

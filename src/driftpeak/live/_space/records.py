@@ -92,6 +92,14 @@ class Reach(NamedTuple):
         """Return whether each row is within reach, shape `(m,)`."""
         return ((rows >= self.lower) & (rows <= self.upper)).all(axis=1)
 
+    def nearest(self, coding: Coding, row: Vector) -> Vector:
+        """Return the valid row within reach that is nearest to a row, shape `(d,)`."""
+        if coding.pool is None:
+            near: Vector = coding.discretization.within(row[None], self.lower, self.upper)[0]
+            return near
+        inside = coding.pool[self.holds(coding.pool)]
+        return inside[np.argmin(((inside - row) ** 2).sum(axis=1))]
+
 
 def setting_of(coding: Coding, row: Vector, reach: Reach | None) -> ParameterValues:
     """Return the setting of a row, clipped to the reach if there is one."""
@@ -108,6 +116,8 @@ class Request(NamedTuple):
         pending: pending suggestions, oldest first.
         reach: settings within reach and movement costs; None if all settings are within reach
             without costs.
+        scheduled: the setting of the schedule, or the nearest one within reach; None without a
+            schedule. With a schedule, `reach` is given.
     """
 
     number: int
@@ -115,6 +125,7 @@ class Request(NamedTuple):
     context: ParameterValues
     pending: Sequence[Outstanding] = ()
     reach: Reach | None = None
+    scheduled: ParameterValues | None = None
 
 
 class Peak(NamedTuple):

@@ -8,13 +8,11 @@ import numpy as np
 
 from driftpeak.live._space.encoding import BoxCoding, Coding, FiniteCoding
 from driftpeak.live._space.parameters import Categorical, Integer, Value
+from driftpeak.live._study.past import heading
 from driftpeak.live._study.suggestion import Observation, Suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
-
-OWN = ("suggestion", "status", "time", "reward", "expected", "expected_deviation")
-"""Names of the columns that are not parameters."""
 
 
 def history_frame(
@@ -43,29 +41,19 @@ def history_frame(
     }
     for name in coding.names:
         values = [record.parameters.get(name) for record in every]
-        columns[_heading(name, coding.names)] = _column(coding, name, values)
+        columns[heading(name, coding.names)] = _column(coding, name, values)
     if coding.context is not None:
         for name in coding.context.names:
             values = [record.context.get(name) for record in every]
             taken = (*coding.names, *coding.context.names)
-            columns[_heading(name, taken)] = _column(coding.context, name, values)
+            columns[heading(name, taken)] = _column(coding.context, name, values)
     for name in limits:
         measured = [getattr(record, "constraints", {}).get(name, np.nan) for record in every]
         taken = (*coding.names, *limits)
-        columns[_heading(name, taken)] = np.array(measured, float)
+        columns[heading(name, taken)] = np.array(measured, float)
     columns |= {"reward": np.array(rewards, float)}
     columns |= {"expected": means, "expected_deviation": deviations}
     return pd.DataFrame(columns)
-
-
-def _heading(name: str, names: Sequence[str]) -> str:
-    """Return the column name of a parameter; prefixed if the table has this column already."""
-    if name not in OWN:
-        return name
-    heading = f"parameter_{name}"
-    while heading in names:
-        heading = f"parameter_{heading}"
-    return heading
 
 
 def _times(times: list[Any]) -> Any:

@@ -53,9 +53,21 @@ function sure(probability) {
 
 function reach(study, name, share) {
   const parameter = study.parameter(name);
+  const choices = study.choices(name);
+  if (choices) {
+    const gap = parameter?.ordered ? 1 / (choices.length - 1) : 1;
+    const alike = correlation(gap / share);
+    return `${parameter?.ordered ? "neighbouring values" : "two values"} have a correlation of ${fixed(alike, 2)}; at 1, all would have equal rewards.`;
+  }
   const range = parameter?.type === "float" && !parameter.log ? share * (parameter.high - parameter.low) : null;
   const far = range === null ? `${percent(Number(share.toPrecision(2)))} of its range` : fixed(range, decimalsFor(range));
   return `lengthscale ${far}; much smaller changes have little effect.`;
+}
+
+// Matern 5/2.
+function correlation(distance) {
+  const scaled = Math.sqrt(5) * distance;
+  return (1 + scaled + scaled ** 2 / 3) * Math.exp(-scaled);
 }
 
 function trust({ coverage, count }) {

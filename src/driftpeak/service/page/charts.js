@@ -17,8 +17,8 @@ export class Chart {
     shown.add(this);
   }
 
-  // x: sorted numbers; lines: {label, values, look: "line" | "dots" | "low" | "high", text, value}.
-  // A "high" and the following "low" are the ends of a band. `choices` are the names of the values 0, 1, ...
+  // x: sorted numbers; lines: {label, values, look: "line" | "dots" | "rings" | "limit" | "low" | "high", text}.
+  // A "high" and the following "low" are the ends of a band, with one entry in the legend. `choices` are the names of the values 0, 1, ...
   // `ends` are the limits of the vertical axis, by default from the values; `log`: the axis is logarithmic.
   show(content) {
     this.content = content;
@@ -77,14 +77,20 @@ function options({ x, lines, moments, choices, ends, log }, width) {
     bands: highs.map((place) => ({ series: [place, place + 1], fill: colour("band") })),
     series: [
       { label: moments.dates ? "when" : "time", value: (_, at) => (at === null ? "–" : moments.text(at)) },
-      ...lines.map((line) => series(line, colour, choices)),
+      ...lines.map((line, place) => series(line, lines[place + 1], colour, choices)),
     ],
+    hooks: { ready: [(plot) => lines.forEach((line, place) => {
+      const entry = plot.root.querySelectorAll(".u-legend .u-series")[place + 1];
+      if (entry) entry.hidden = line.look === "low";
+    })] },
     legend: { markers: { width: 2, fill: (plot, place) => swatch(lines[place - 1], colour), stroke: (plot, place) => swatch(lines[place - 1], colour) } },
   };
 }
 
-function series({ label, look, text }, colour, choices) {
-  const common = { label, value: (_, value) => (value === null || value === undefined ? "–" : text(value)) };
+function series({ label, look, text }, next, colour, choices) {
+  const words = (value) => (value === null || value === undefined ? "–" : text(value));
+  const between = (value, index) => `${words(next.values[index])} to ${words(value)}`;
+  const common = { label, value: (_, value, __, index) => (look === "high" && next ? between(value, index) : words(value)) };
   if (look === "line") {
     const paths = choices && uPlot.paths.stepped({ align: 1 }); // no values between choices
     return { ...common, stroke: colour("line"), width: 2, spanGaps: true, paths, points: { show: false } };
@@ -93,11 +99,19 @@ function series({ label, look, text }, colour, choices) {
     const dot = colour("dot");
     return { ...common, stroke: dot, paths: () => null, points: { show: true, size: 5, fill: dot, stroke: dot, width: 0 } };
   }
+  if (look === "rings") {
+    const bad = colour("bad");
+    return { ...common, stroke: bad, paths: () => null, points: { show: true, size: 11, fill: "transparent", stroke: bad, width: 2 } };
+  }
+  if (look === "limit") {
+    const paths = uPlot.paths.stepped({ align: 1 }); // a bound may depend on the context
+    return { ...common, stroke: colour("text"), width: 1.5, dash: [6, 4], paths, points: { show: false } };
+  }
   return { ...common, stroke: colour("edge"), width: 1, spanGaps: true, points: { show: false } };
 }
 
 function swatch(line, colour) {
-  return line && colour({ line: "line", dots: "dot" }[line.look] ?? "edge");
+  return line && colour({ line: "line", dots: "dot", rings: "bad", limit: "text" }[line.look] ?? "edge");
 }
 
 // Each line shows its value nearest to the cursor, because lines have values at different times.

@@ -25,13 +25,15 @@ export function numeral(value, text) {
   return value === null || value === undefined ? text : make("data", { value }, text);
 }
 
-// Wide tables scroll inside their region, so that the page does not.
+// Wide tables scroll inside their region, so that the page does not. On narrow screens each row is a
+// list of its cells, which repeat the names of their columns.
 export function table(caption, columns, rows) {
-  const head = make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, name)));
-  const body = rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell))));
+  const head = make("tr", { role: "row" }, ...columns.map((name) => make("th", { scope: "col", role: "columnheader" }, name)));
+  const body = rows.map((cells) => make("tr", { role: "row" }, ...cells.map((cell, place) =>
+    make("td", { role: "cell", "data-column": columns[place] }, make("span", {}, cell)))));
   return make(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-    make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)),
+    make("table", { role: "table" }, make("thead", { role: "rowgroup" }, head), make("tbody", { role: "rowgroup" }, ...body)),
   );
 }

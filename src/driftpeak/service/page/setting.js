@@ -7,6 +7,7 @@ export function settingNow(study) {
   const body = make("div");
   const part = section("Best setting now", body);
   part.classList.add("now");
+  body.append(make("p", { class: "quiet" }, "Computing …"));
   const show = ({ best, peaks, chances }) => {
     if (!best) {
       body.replaceChildren(make("p", {}, study.told

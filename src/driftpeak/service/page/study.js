@@ -6,7 +6,7 @@ import { contextForm } from "./contexts.js";
 import { cannotBeUndone } from "./danger.js";
 import { make } from "./elements.js";
 import { parameterText } from "./format.js";
-import { limitsKept, measured } from "./limits.js";
+import { limitCharts, limitsKept, measured } from "./limits.js";
 import { Moments } from "./moments.js";
 import { newestRewards } from "./newest.js";
 import { pendingSuggestions } from "./pending.js";
@@ -75,6 +75,7 @@ export async function showStudy(name, main, status, signal) {
     ahead: lookAhead(study),
     tracks: peakTracks(study),
     rewards: rewardsOverTime(study),
+    quantities: limitCharts(study),
     beliefs: beliefs(study),
     pending: pendingSuggestions(study, refresh),
     limits: limitsKept(study),
@@ -84,10 +85,10 @@ export async function showStudy(name, main, status, signal) {
   main.replaceChildren(
     make("h1", { tabindex: "-1" }, study.name), count, problem,
     make("div", { class: "grid" },
-      ...["now", "ahead", "context", "tracks", "rewards", "beliefs"].map((key) => parts[key].part),
+      ...["now", "ahead", "context", "tracks", "rewards", "quantities", "beliefs"].map((key) => parts[key].part),
       make("div", { class: "stack" }, ...["pending", "limits", "danger"].map((key) => parts[key].part)),
       parts.newest.part));
-  for (const key of ["context", "ahead", "tracks", "rewards", "limits", "newest"]) parts[key].part.hidden = true;
+  for (const key of ["context", "ahead", "tracks", "rewards", "quantities", "limits", "newest"]) parts[key].part.hidden = true;
   signal.addEventListener("abort", () => {
     for (const one of Object.values(parts)) one.end?.();
   });
@@ -105,6 +106,7 @@ export async function showStudy(name, main, status, signal) {
       count.textContent = `${description.told} ${study.goal}${description.told === 1 ? "" : "s"}; ${study.maximize ? "larger" : "smaller"} is better.`;
       parts.pending.show(pending);
       parts.rewards.show(forecasts);
+      parts.quantities.show(forecasts);
       parts.newest.show(forecasts);
       parts.context.show();
       count.append(" Computing …");

@@ -39,8 +39,8 @@ function track(study, name, peaks, rewards) {
   const times = peaks.map((one) => moments.number(one.time));
   const lines = [{ label: "best", look: "line", values: peaks.map((one) => place(one.parameters[name])) }];
   if (!choices && peaks.some((one) => one.band[name]?.low !== null)) {
-    lines.push({ label: "band, upper end", look: "high", values: peaks.map((one) => one.band[name]?.high ?? null) });
-    lines.push({ label: "band, lower end", look: "low", values: peaks.map((one) => one.band[name]?.low ?? null) });
+    lines.push({ label: "band", look: "high", values: peaks.map((one) => one.band[name]?.high ?? null) });
+    lines.push({ label: "band", look: "low", values: peaks.map((one) => one.band[name]?.low ?? null) });
   }
   const ordered = inOrder(study, rewards);
   const set = [ordered.map((one) => moments.number(one.time)), ordered.map((one) => place(one.parameters[name]))];
@@ -78,8 +78,8 @@ export function rewardsOverTime(study) {
       ends,
       lines: [
         { label: "forecast", look: "line", values: forecast("mean"), text },
-        { label: "95 % upper", look: "high", values: forecast("high"), text },
-        { label: "95 % lower", look: "low", values: forecast("low"), text },
+        { label: "95 % interval", look: "high", values: forecast("high"), text },
+        { label: "95 % interval", look: "low", values: forecast("low"), text },
         { label: study.goal, look: "dots", values: ordered.map((one) => one.reward), text },
       ],
     });
@@ -95,6 +95,6 @@ function usual(values) {
   return [Math.max(sorted[0] - 0.1 * margin, low - margin), Math.min(sorted.at(-1) + 0.1 * margin, high + margin)];
 }
 
-function inOrder(study, rewards) {
+export function inOrder(study, rewards) {
   return [...rewards].sort((one, other) => study.moments.number(one.time) - study.moments.number(other.time));
 }
