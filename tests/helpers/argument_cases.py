@@ -190,6 +190,7 @@ CASES = POLICIES | {
     "Timetable": (dp.Timetable, {"history": ROWS}),
     "Transformed": (dp.Transformed, {"policy": POLICY, "transformation": "log", "least": 0.1}),
     "ByContext": (dp.ByContext, {"name": "period", "values": {"day": 60.0, "night": 45.0}}),
+    "Schedule": (dp.Schedule, {"settings": [{"x": 1.0}]}),
     "WeightedSum": (dp.WeightedSum, {"weights": {"x": 1.0}, "at_most": 1.0}),
     "ContextualEnvironment": (
         dp.ContextualEnvironment,

@@ -296,7 +296,7 @@ def test_all_that_is_out_counts():
     assert gaps.max(axis=2)[np.triu_indices(150, 1)].min() > 0.01 - 1e-9  # and none is twice out
     pending = list(optimizer._state.pending.values())
     found = []
-    for ahead in (engine.ahead, Ahead(optimizer.coding)):
+    for ahead in (engine.ahead, Ahead(engine.offsets)):
         imagined = ahead.imagined(model, known, pending, engine.origin)
         found.append(gp.posterior(model, known, imagined, at, now - engine.origin)[1])
     np.testing.assert_allclose(found[0] ** 2, expected, rtol=1e-7)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live.plots import belief_figure, reward_figure, track_figure
+from driftpeak.live.plots import belief_figure, limit_figure, reward_figure, track_figure
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,10 @@ def test_track(optimizer):
     assert panels[1].get_yscale() == "log"
     assert [text.get_text() for text in panels[3].get_yticklabels()] == ["water", "oil"]
     assert len(panels[0].lines[1].get_ydata()) == 60
+    bands = [axes.collections[0].get_paths() for axes in panels]
+    assert [bool(paths) for paths in bands] == [True, True, True, False]  # no band of choices
+    low, high = (end(bands[0][0].vertices[:, 1]) for end in (np.min, np.max))
+    assert low < optimizer.best()["speed"] < high
 
 
 @pytest.mark.slow
@@ -86,3 +90,27 @@ def test_nothing_to_draw():
     for make in (track_figure, belief_figure, reward_figure):
         with pytest.raises(dp.DriftpeakError, match="no observations to draw"):
             make(optimizer)
+
+
+def test_limits_are_drawn_with_their_violations():
+    """Four of eight heats are above their bound, which is lower at night."""
+    bound = dp.ByContext("night", {True: 50, False: 70})
+    limits = {"heat": dp.Limit(at_most=bound), "flow": dp.Limit(at_least=-1, at_most=1)}
+    space = dp.Box(x=dp.Float(0, 1)).context(night=dp.Boolean())
+    policy = dp.DriftingGP(capacity=32, learn=False, forgetting="markov")
+    optimizer = dp.Optimizer(space, maximize=True, policy=policy, constraints=limits)
+    for step, heat in enumerate((40, 60, 60, 80, 45, 55, 65, 75)):
+        optimizer.tell(
+            {"x": 0.1 * step}, 1.0, step, context={"night": step % 2 == 0},
+            constraints={"heat": heat, "flow": None},
+        )  # fmt: skip
+    heats, flows = draw(limit_figure(optimizer))
+    wrong = [60, 80, 65, 75]
+    np.testing.assert_array_equal(heats.lines[1].get_ydata(), wrong)
+    assert heats.get_title(loc="left") == "violated: 4 of 8 (50.0 %), allowed 5.0 %"
+    np.testing.assert_array_equal(heats.lines[3].get_ydata(), [50, 70] * 4)
+    assert "none measured" in flows.get_title(loc="left")
+    with pytest.raises(dp.DriftpeakError, match="must have a measured limit to draw"):
+        fresh = dp.Optimizer(dp.Box(x=dp.Float(0, 1)), maximize=True)
+        fresh.tell({"x": 0.5}, 1.0)
+        limit_figure(fresh)

@@ -42,6 +42,7 @@ def rows(count):
     return each
 
 
+@pytest.mark.slow
 def test_a_table_is_told_like_its_rows_in_order_of_time():
     table, by_table, by_hand = rows(9), study(constraints=LIMIT), study(constraints=LIMIT)
     assert by_table.tell_table(table) == 9

@@ -207,9 +207,10 @@ def limit_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
             bound = np.where(np.isfinite(end), end, np.nan)
             axes.step(times, bound, "--", where="mid", color="black", linewidth=1.2)
         violated = int(np.count_nonzero(~kept))
-        share = f"{violated / len(values):.1%}" if measured else "none measured"
+        share = f"{100 * violated / len(values):.1f} %" if measured else "none measured"
         axes.set_title(
-            f"violated: {violated} of {len(values)} ({share}), allowed {1 - limit.probability:.1%}",
+            f"violated: {violated} of {len(values)} ({share}), "
+            f"allowed {100 * (1 - limit.probability):.1f} %",
             fontsize="medium",
             loc="left",
         )

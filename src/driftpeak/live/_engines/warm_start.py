@@ -1,8 +1,8 @@
 r"""Suggestions of a study that starts from a schedule.
 
-The model uses differences from the schedule: the row of a setting x at time t is \(x - s_t\), where
-\(s_t\) is the scheduled setting. A schedule that follows the peak thereby removes its regular motion
-from the model. Columns without order and conditional columns are unchanged.
+The model uses differences from the schedule: the row of a setting x at time t is \(x - s_t\),
+where \(s_t\) is the scheduled setting. A schedule that follows the peak thereby removes its
+regular motion from the model. Columns without order and conditional columns are unchanged.
 
 Let x maximise the upper confidence bound among the settings near s. It is suggested if
 
@@ -12,13 +12,13 @@ with posterior mean m, standard deviation \(\sigma\) and movement cost c. Otherw
 suggestion maximises the upper confidence bound within 5 % of each range. The other suggestions are
 the maximiser of the mean near s if it meets the same condition, or else s. The first suggestions,
 before the model is used, are s and settings within 5 %. The distance that counts as near is 5 % at
-first. It doubles after 6 suggestions for each parameter, until there is no bound.
+first. It doubles after 12 suggestions for each parameter, until there is no bound.
 
 The condition is driftpeak's own; it has the purpose of conservative bandits (Wu et al. 2016,
 "Conservative Bandits").
 
-With measured limits, the scheduled setting is suggested until all quantities are measured, and later
-only if it is predicted to meet the limits.
+With measured limits, the scheduled setting is suggested until all quantities are measured, and
+later only if it is predicted to meet the limits.
 """
 
 from abc import abstractmethod
@@ -36,7 +36,7 @@ from driftpeak.live._space.records import Reach, Request, setting_of
 
 EXPLORES = 3  # one suggestion in so many explores near the schedule
 NEARBY = 0.05  # distance from the schedule at first, as a share of each range; it doubles ...
-DOUBLED = 6  # ... after so many suggestions for each parameter ...
+DOUBLED = 12  # ... after so many suggestions for each parameter ...
 DOUBLINGS = 5  # ... so many times, so that all settings are near
 
 

@@ -1,0 +1,83 @@
+"""Warm starts: learning curves with and without a schedule, for 1, 2, 4 and 8 parameters.
+
+The result of an hour is 100 - 560/d |x - b|^2 with d parameters in [0, 1]. The best setting b is
+the sum of a daily cycle, of random amplitudes from 0.05 to 0.25 and phases, and of a random walk
+with steps of 0.01 per hour. The schedule has one setting for each hour of the day: the cycle plus
+constant errors with standard deviation 0.08. Measurements have noise with standard deviation 2.
+Times are dates, one suggestion per hour for six days.
+
+Figures are means over the plants: the result as a share of the schedule's on the first two days, on
+days 3 and 4, and on days 5 and 6, and the hour from which the sum of all results stays above the
+schedule's (the median; None if this is not the case for half of the plants after six days).
+
+`WARM_SEEDS` sets the number of plants, 20 by default, and `WARM_DIMENSIONS` the numbers of
+parameters, "1 2 4 8" by default.
+"""
+
+import os
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+import driftpeak as dp
+
+SEEDS = int(os.environ.get("WARM_SEEDS", "20"))
+DIMENSIONS = [int(word) for word in os.environ.get("WARM_DIMENSIONS", "1 2 4 8").split()]
+DAYS = {"days 1 and 2": (0, 48), "days 3 and 4": (48, 96), "days 5 and 6": (96, 144)}
+HOURS, MIDNIGHT = 144, datetime(2026, 3, 2)
+TARGETS = {f"{d} parameters, from the schedule: days 1 and 2": ">= 0.95" for d in DIMENSIONS}
+
+
+def run() -> dict[str, Any]:
+    """Return shares of the schedule's result, and hours until driftpeak pays off."""
+    figures: dict[str, Any] = {}
+    for dimension in DIMENSIONS:
+        for way in ("without", "from the schedule"):
+            pairs = [play(dimension, seed, way == "from the schedule") for seed in range(SEEDS)]
+            own, other = np.array(pairs).transpose(1, 0, 2)
+            name = f"{dimension} parameters, {way}"
+            for part, (first, last) in DAYS.items():
+                shares = own[:, first:last].mean(axis=1) / other[:, first:last].mean(axis=1)
+                figures[f"{name}: {part}"] = float(shares.mean())
+                figures[f"{name}: {part}, standard error"] = float(
+                    shares.std(ddof=1) / np.sqrt(SEEDS)
+                )
+            figures[f"{name}: hours until it pays off"] = median(own, other)
+    return figures
+
+
+def median(own: Any, other: Any) -> float | None:
+    """Return the median of the hour from which the sum of `own` stays above the sum of `other`."""
+    behind = np.cumsum(own - other, axis=1) <= 0
+    last = np.array([np.flatnonzero(one).max(initial=-1) for one in behind]) + 1.0
+    middle = float(np.median(np.where(last < HOURS, last, np.inf)))
+    return middle if np.isfinite(middle) else None
+
+
+def play(dimension: int, seed: int, scheduled: bool) -> tuple[Any, Any]:
+    """Return the results of driftpeak and of the schedule by hour, without measurement errors."""
+    generator = np.random.default_rng([seed, dimension, 9])
+    middle, swing = generator.uniform([[0.4], [0.05]], [[0.6], [0.25]], (2, dimension))
+    phase = generator.uniform(0, 24, dimension)
+    hours = np.arange(HOURS)
+    walk = np.cumsum(0.01 * generator.normal(size=(HOURS, dimension)), axis=0)
+    cycle = middle + swing * np.cos(np.pi * (hours[:, None] - phase) / 12)
+    wrong, errors = 0.08 * generator.normal(size=dimension), 2.0 * generator.normal(size=HOURS)
+    plans = np.clip(cycle[:24] + wrong, 0, 1)
+    names = [f"x{j}" for j in range(dimension)]
+    schedule = dp.Schedule([dict(zip(names, map(float, plan), strict=True)) for plan in plans])
+    optimizer = dp.Optimizer(
+        dp.Box({name: dp.Float(0, 1) for name in names}),
+        maximize=True,
+        seed=seed,
+        schedule=schedule if scheduled else None,
+    )
+    own, other = np.zeros(HOURS), np.zeros(HOURS)
+    for hour in range(HOURS):
+        setting: Any = optimizer.ask(MIDNIGHT + timedelta(hours=hour))
+        each = np.array([[setting[name] for name in names], plans[hour % 24]])
+        losses = 560 / dimension * ((each - cycle[hour] - walk[hour]) ** 2).sum(axis=1)
+        own[hour], other[hour] = 100 - losses
+        optimizer.tell(setting, float(own[hour] + errors[hour]))
+    return own, other
