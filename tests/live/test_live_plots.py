@@ -110,7 +110,7 @@ def test_limits_are_drawn_with_their_violations():
     assert heats.get_title(loc="left") == "violated: 4 of 8 (50.0 %), allowed 5.0 %"
     np.testing.assert_array_equal(heats.lines[3].get_ydata(), [50, 70] * 4)
     assert "none measured" in flows.get_title(loc="left")
+    fresh = dp.Optimizer(dp.Box(x=dp.Float(0, 1)), maximize=True, policy=policy)
+    fresh.tell({"x": 0.5}, 1.0)
     with pytest.raises(dp.DriftpeakError, match="must have a measured limit to draw"):
-        fresh = dp.Optimizer(dp.Box(x=dp.Float(0, 1)), maximize=True)
-        fresh.tell({"x": 0.5}, 1.0)
         limit_figure(fresh)

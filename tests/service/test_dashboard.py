@@ -149,7 +149,10 @@ def test_the_page_says_what_the_api_says(served, opened, expect):
     chance = served.post("/api/studies/heater/chances", points)[2]["chances"]["pressure [bar]"][0]
     shown = page.locator(".chances data")
     assert float(shown.get_attribute("value")) == chance
-    expect(page.locator("section", has_text="0 of 12")).to_be_visible()  # the limit's violations
+    for title in ("Limits", "Limited quantities over time"):  # the limit's violations
+        heading = page.locator("h2", has_text=re.compile(f"^{title}$"))
+        expect(page.locator("section").filter(has=heading)).to_contain_text("0 of 12")
+    expect(page.locator(".u-legend .u-series:not([hidden])", has_text="band")).to_have_count(1)
     told = served.get("/api/studies/heater/history")[2]["rewards"]
     row = page.locator("#newest tbody tr").first
     last = told[-1]

@@ -227,10 +227,11 @@ class GPEngine(WarmStart):
         if len(self.memory) == 0:
             raise NoObservationsError("no observations yet; call tell() first")
         row = self._search(Request(0, time, context), explore=0.0)
-        setting = self.coding.parameters(row)
-        rows = self._rows([setting | context], time)
-        mean, deviation = self._back(*self._posterior(rows, time))
-        return Peak(setting, float(mean[0]), float(deviation[0]))
+        whole = np.append(row, self.coding.context_row(context))
+        if (origin := self.offsets.at(time)) is not None:
+            whole = whole - origin
+        mean, deviation = self._back(*self._posterior(whole[None], time))
+        return Peak(self.coding.parameters(row), float(mean[0]), float(deviation[0]))
 
     def belief(self, settings: list[ParameterValues], time: float) -> tuple[Vector, Vector]:
         return self._back(*self._posterior(self._rows(settings, time), time))

@@ -60,9 +60,9 @@ class Schedule:
 
     def place(self, time: float) -> int:
         """Return the index of the setting at a time."""
-        start = MONDAY if isinstance(self.period, str) else 0.0
-        share = (time - start) / seconds("period", self.period) % 1.0
-        return min(int(share * len(self.settings)), len(self.settings) - 1)
+        start, period = MONDAY if isinstance(self.period, str) else 0.0, seconds("", self.period)
+        passed = (time - start) % period * len(self.settings) / period
+        return min(int(passed), len(self.settings) - 1)
 
     def check_times(self, *, dates: bool) -> None:
         """Check that a period with a unit of time has dates as times.
