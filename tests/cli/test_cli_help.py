@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from typer.main import get_command
@@ -302,10 +303,9 @@ NUMBERS = {
 def test_tables_of_policies_fit_80_columns(asked, narrow, capsys):
     row = PolicyResult(**NUMBERS | {"side_queries": asked, "restarts": float(asked > 0)})
     names = ["auto", "opkb:horizon=100,period=20,preset=analysed,gain_share=0.5", "x" * 60]
-    for table_data in (False, True):
-        printing._print_table(
-            dict.fromkeys(names, row), table_data, "degrees Celsius per fortnight"
-        )
+    others = {name: SimpleNamespace(interval=(-0.012345, 123.4567)) for name in names[1:]}
+    for judged in (None, SimpleNamespace(best=names[0], others=others)):
+        printing._print_table(dict.fromkeys(names, row), judged, "degrees Celsius per fortnight")
         text = capsys.readouterr().out
         assert fits(text)
         for shown in ("1.235e-05", "1.235e+10", "98765.43", "100.0 %"):

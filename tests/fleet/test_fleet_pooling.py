@@ -72,6 +72,7 @@ def test_the_likelihood_is_the_dense_one(frequency):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_known_populations_are_recovered(seed):
     """4,096 observations. The tolerances are about four standard errors."""

@@ -53,6 +53,7 @@ def assert_equal(first, second):
     np.testing.assert_array_equal(one.choices, other.choices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [10**9, 7])
 def test_a_resumed_fleet_is_the_uninterrupted_one(storage, monkeypatch, every):
     """From its events alone, and from a snapshot and the events after it."""

@@ -25,6 +25,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize("kernel", KERNELS)
 @double_precision

@@ -70,6 +70,7 @@ def similarity(told, count=40):
     return optimizer, (1 + z + z**2 / 3) * np.exp(-z)
 
 
+@pytest.mark.slow
 def test_the_similarity_of_choices_is_learned():
     alike = similarity(lambda x, kind: np.sin(8 * x))[1]
     apart = similarity(lambda x, kind: np.sin(8 * x) if kind == "a" else np.cos(11 * x))[1]

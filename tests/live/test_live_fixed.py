@@ -78,6 +78,7 @@ def test_fixed_values_with_movement_limits():
     assert 2 <= first["valve"] <= 6
 
 
+@pytest.mark.slow
 def test_fixed_values_with_a_safe_start():
     """Before the limits are measured, only safe settings with the fixed values are suggested."""
     optimizer = dp.Optimizer(

@@ -128,6 +128,7 @@ def damage(whole, tmp_path, kind, rounds):
 KINDS = ("journal", "journal with snapshot", "sqlite")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_damage_tells_another_story(whole, tmp_path, kind):
     """A third of an SQLite file is not in use: what is flipped there changes nothing."""

@@ -90,6 +90,7 @@ def test_the_posterior_is_laplaces(kind):
     np.testing.assert_allclose(found[0][0], -mean, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_mode_and_evidence_are_those_of_scikit_learn():
     rows, times, rewards, _ = data("bernoulli")
     rewards = np.round(rewards)

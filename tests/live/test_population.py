@@ -52,6 +52,7 @@ def test_rewards_are_divided_by_the_scale_of_recent_improvements() -> None:
     assert made.optimizer.history()[-1].reward == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "count"), [(2, 1), (3, 1), (4, 1), (5, 2), (8, 2), (9, 3)])
 def test_the_lowest_quantile_copies_the_highest(size: int, count: int) -> None:
     names = "abcdefghi"[:size]

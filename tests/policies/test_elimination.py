@@ -61,6 +61,7 @@ def test_the_number_of_batches_is_at_most_what_the_width_assumes(horizon, share)
     assert exact <= len(intervals) * (1 + np.log2(np.log2(period)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("horizon", "period"), [(200, 70), (60, 60), (41, 2)])
 def test_batches_and_survivors_equal_a_direct_implementation(horizon, period):
     """Every batch's multiset, and every surviving set, from the record of a run.
