@@ -26,7 +26,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     if content.startswith(PARQUET):
         sheet = read_parquet(path, content)
     else:
-        sheet = read_sheet(path, *decoded(path, content))
+        sheet = read_sheet(path, *decoded(path, content), least=1)
     columns = {name: _values(sheet, name) for name in sheet.names}
     return [
         {name: values[row] for name, values in columns.items() if values[row] is not None}

@@ -83,8 +83,12 @@ def labels(texts: Sequence[str]) -> pd.Index:
     return pd.Index(texts, dtype=object)
 
 
-def read_sheet(path: Path, text: str, notes: list[str], header_rows: int = 1) -> Sheet:
+def read_sheet(
+    path: Path, text: str, notes: list[str], header_rows: int = 1, *, least: int = 2
+) -> Sheet:
     """Parse a CSV text that has one header line, or several that are joined, and one line per row.
+
+    A table has at least `least` columns and rows.
 
     Notes report the omitted parts: lines above the header that are blank or begin with "#", blank
     lines, lines of separators only at the end, and a last column without name and values.
@@ -119,11 +123,17 @@ def read_sheet(path: Path, text: str, notes: list[str], header_rows: int = 1) ->
             f"{path}: line {lines[0][0]} must contain the column names, one column per arm; got a "
             "blank line"
         )
-    return arranged(path, lines, notes, header_rows)
+    return arranged(path, lines, notes, header_rows, least=least)
 
 
 def arranged(
-    path: Path, lines: list[Line], notes: list[str], header_rows: int, word: str = "line"
+    path: Path,
+    lines: list[Line],
+    notes: list[str],
+    header_rows: int,
+    word: str = "line",
+    *,
+    least: int = 2,
 ) -> Sheet:
     """Return the sheet of a header and rows of equally many cells.
 
@@ -133,9 +143,10 @@ def arranged(
         notes: descriptions of omitted parts.
         header_rows: number of header lines.
         word: what a line is called in messages.
+        least: least number of columns and of rows.
 
     Raises:
-        DataError: there are fewer than two columns or rows, or the numbers of cells differ.
+        DataError: there are too few columns or rows, or the numbers of cells differ.
     """
     width = longest = max(len(row) for _, row in lines)
     while not any("".join(row[width - 1 :]).strip() for _, row in lines):
@@ -143,7 +154,7 @@ def arranged(
     if width < longest:
         notes.append("ignored separators at the end of the lines, after the last column")
         lines = [(number, row[:width]) for number, row in lines]
-    _check_widths(path, lines, word)
+    _check_widths(path, lines, word, least)
     (header, names), *rows = _joined(path, lines, header_rows)
     return Sheet.of(
         path,
@@ -247,9 +258,9 @@ def is_headless(names: Sequence[str]) -> bool:
     return bool(starts and all(map(is_number, others)))
 
 
-def _check_widths(path: Path, lines: Sequence[Line], word: str) -> None:
+def _check_widths(path: Path, lines: Sequence[Line], word: str, least: int) -> None:
     (header, names), *rows = lines
-    if len(names) < 2:
+    if len(names) < least:
         widths = Counter(len(row) for _, row in rows)
         usual = widths.most_common(1)[0][0] if widths else 1
         title = ", separated by commas, semicolons, tabs or |" if word == "line" else ""
@@ -271,9 +282,10 @@ def _check_widths(path: Path, lines: Sequence[Line], word: str) -> None:
                 "without quotes, or lines of text above or below the table (begin those above it "
                 "with #)"
             )
-    if len(rows) < 2:
+    if len(rows) < least:
         content = f"one {word} of values" if rows else f"only a header {word}"
+        needed = f"two {word}s" if least > 1 else f"one {word}"
         raise DataError(
-            f"{path}: a table must have at least two {word}s of values, one per time step; got "
+            f"{path}: a table must have at least {needed} of values, one per time step; got "
             f"{content}"
         )
