@@ -4,8 +4,8 @@ Start from the operators' schedule
 
 A dryer has four settings. Its best setting changes with the time of day and drifts slowly. The
 operators follow a schedule with one setting for each hour of the day, which they tuned by hand some
-time ago. The temperature of the exhaust air must not exceed 75 degrees. driftpeak runs 20 simulated
-dryers for four days, with the schedule and without it.
+time ago. The temperature of the exhaust air must not exceed 75 degrees. driftpeak runs six simulated
+dryers for four days, with the schedule and without it. Set `PLANTS=20` for 20 dryers.
 """
 
 import os
@@ -17,7 +17,7 @@ from scipy import stats
 import driftpeak as dp
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
-PLANTS, DAYS = int(os.environ.get("PLANTS", "20")), int(os.environ.get("DAYS", "4"))
+PLANTS, DAYS = int(os.environ.get("PLANTS", "6")), int(os.environ.get("DAYS", "4"))
 HOURS, FIRST = 24 * DAYS, 48  # the first two days
 MIDNIGHT, LIMIT = datetime(2026, 3, 2), 75.0
 ENDS = {"heat": (60, 120), "feed": (2, 8), "air": (10, 50), "fans": (1, 6)}
