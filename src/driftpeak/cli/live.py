@@ -3,27 +3,31 @@
 The output is JSON. Warnings and errors go to the error output.
 """
 
-import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import datetime
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpeak._core.errors import DriftpeakError, shown
-from driftpeak._core.files import json_number, open_regular
+from driftpeak._core.errors import DriftpeakError
 from driftpeak.cli.examples import examples
+from driftpeak.cli.live_arguments import (
+    json_of,
+    named_values,
+    object_of,
+    schedule_of,
+    space_text,
+    time_of,
+)
+from driftpeak.cli.live_results import print_json, setting_data, suggestion_data
 from driftpeak.cli.options import Seed
 from driftpeak.cli.program_cache import keep_programs
 from driftpeak.cli.spinner import busy, compilation_shown
 
 if TYPE_CHECKING:
-    from driftpeak.live import EstimatedPeak, Optimizer, Suggestion
+    from driftpeak.live import Optimizer
 
 live_app = typer.Typer(
     no_args_is_help=True,
@@ -50,7 +54,6 @@ def main(
         register_file(functions)
 
 
-MOST_TEXT = 10_000_000  # characters in the description of a space
 MOST_HELD = 4_096  # the memory of a posterior grows with the square
 STORE_HELP = "A path, journal:///PATH, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE."
 Store = Annotated[str, typer.Argument(help=STORE_HELP)]
@@ -133,8 +136,9 @@ def create(
     schedule: Annotated[
         str | None,
         typer.Option(
-            help="Settings by which the system is run today: a CSV file with a line for each hour "
-            'of the day, or JSON such as {"settings": [...], "period": "1 day"}.'
+            help="Settings by which the system is run today: a table with a line for each hour of "
+            'the day (CSV, .xlsx, .ods or Parquet), or JSON such as {"settings": [...], "period": '
+            '"1 day"}.'
         ),
     ] = None,
     policy_file: Annotated[
@@ -169,7 +173,7 @@ def create(
         raise DriftpeakError("exactly one of --maximize and --minimize is required")
     if space is None:
         raise DriftpeakError("--space is required, or --policy-file, which contains a space")
-    data = _json(_content(space), "--space")
+    data = json_of(space_text(space), "--space")
     with busy("loading"):
         keep_programs()
         from driftpeak.live import DriftingGP, Optimizer
@@ -177,7 +181,7 @@ def create(
         from driftpeak.live._space.constraint_data import constraints_from_data
         from driftpeak.live._space.serialization import space_from_data
 
-        rules = None if constraints is None else _object(constraints, "--constraints")
+        rules = None if constraints is None else object_of(constraints, "--constraints")
         made = Optimizer(
             space_from_data(data),
             maximize=maximize,
@@ -186,12 +190,12 @@ def create(
                 likelihood=check_likelihood(likelihood),
             ),
             seed=seed,
-            start=None if start is None else _object(start, "--start"),
-            max_travel=None if max_travel is None else _json(max_travel, "--max-travel"),
-            moving_cost=None if moving_cost is None else _json(moving_cost, "--moving-cost"),
+            start=None if start is None else object_of(start, "--start"),
+            max_travel=None if max_travel is None else json_of(max_travel, "--max-travel"),
+            moving_cost=None if moving_cost is None else json_of(moving_cost, "--moving-cost"),
             constraints=None if rules is None else constraints_from_data(rules),
-            safe_start=None if safe_start is None else _json(safe_start, "--safe-start"),
-            schedule=None if schedule is None else _schedule(schedule),
+            safe_start=None if safe_start is None else json_of(safe_start, "--safe-start"),
+            schedule=None if schedule is None else schedule_of(schedule),
             storage=store,
             name=name,
         )
@@ -199,7 +203,7 @@ def create(
 
 
 def _created(optimizer: "Optimizer") -> None:
-    _print({"name": optimizer.name, "told": optimizer.diagnostics().told})
+    print_json({"name": optimizer.name, "told": optimizer.diagnostics().told})
 
 
 @live_app.command(
@@ -225,12 +229,16 @@ def ask(
     ] = None,
 ) -> None:
     """Suggest a setting to evaluate next: id, time and parameters."""
-    when, values, held = _time(time), _values(context, "--context"), _values(fixed, "--fixed")
+    when, values, held = (
+        time_of(time),
+        named_values(context, "--context"),
+        named_values(fixed, "--fixed"),
+    )
     with _study(store, name) as optimizer:
         number = 1 if count is None else count
         suggestions = optimizer.ask(when, number, context=values, fixed=held)
-    shown = [_suggestion(suggestion) for suggestion in suggestions]
-    _print(shown[0] if count is None else shown)
+    shown = [suggestion_data(suggestion) for suggestion in suggestions]
+    print_json(shown[0] if count is None else shown)
 
 
 @live_app.command(
@@ -278,10 +286,10 @@ def tell(
         )
     if actual is not None and number is None:
         raise DriftpeakError("--actual needs --id; report another setting by --parameters")
-    setting: Any = number if parameters is None else _object(parameters, "--parameters")
-    instead = None if actual is None else _object(actual, "--actual")
-    measured = None if constraints is None else _object(constraints, "--constraints")
-    when, values = _time(time), _values(context, "--context")
+    setting: Any = number if parameters is None else object_of(parameters, "--parameters")
+    instead = None if actual is None else object_of(actual, "--actual")
+    measured = None if constraints is None else object_of(constraints, "--constraints")
+    when, values = time_of(time), named_values(context, "--context")
     with _study(store, name) as optimizer:
         optimizer.tell(
             setting,
@@ -295,7 +303,7 @@ def tell(
             key=key,
         )
         counts = _counts(optimizer)
-    _print(counts)
+    print_json(counts)
 
 
 @live_app.command(
@@ -311,8 +319,8 @@ def tell_table(
     table: Annotated[
         Path | None,
         typer.Option(
-            help="A CSV or Parquet file with columns for the parameters, the reward, the measured "
-            "quantities and, optionally, time, noise, trials and key."
+            help="A CSV, .xlsx, .ods or Parquet file with columns for the parameters, the "
+            "reward, the measured quantities and, optionally, time, noise, trials and key."
         ),
     ] = None,
 ) -> None:
@@ -326,7 +334,7 @@ def tell_table(
     with _study(store, name) as optimizer:
         optimizer.tell_table(rows)
         counts = _counts(optimizer)
-    _print(counts)
+    print_json(counts)
 
 
 @live_app.command(
@@ -334,10 +342,10 @@ def tell_table(
 )
 def best(store: Store, name: Name = None, time: Time = None, context: Context = None) -> None:
     """Print the estimated best setting now or at a later time, with mean and standard deviation."""
-    when, values = _time(time), _values(context, "--context")
+    when, values = time_of(time), named_values(context, "--context")
     with _study(store, name) as optimizer:
         peak = optimizer.best(when, context=values)
-    _print({**_setting(peak), "mean": peak.mean, "deviation": peak.deviation})
+    print_json({**setting_data(peak), "mean": peak.mean, "deviation": peak.deviation})
 
 
 @live_app.command(epilog=examples("live show kiln.jsonl", "live show sqlite:///studies.db kiln"))
@@ -348,7 +356,7 @@ def show(store: Store, name: Name = None) -> None:
         content = {
             "name": optimizer.name,
             **{key: optimizer.describe()[key] for key in ("space", "maximize", "seed")},
-            "pending": [_suggestion(pending) for pending in optimizer.pending()],
+            "pending": [suggestion_data(pending) for pending in optimizer.pending()],
             "latest": history[-1].time if history else None,
             "diagnostics": asdict(optimizer.diagnostics()),
             "calibration": {
@@ -360,7 +368,7 @@ def show(store: Store, name: Name = None) -> None:
         if limits := optimizer.violations():
             content["constraints"] = optimizer.describe()["constraints"]
             content["violations"] = {limit: asdict(counts) for limit, counts in limits.items()}
-    _print(content)
+    print_json(content)
 
 
 @live_app.command(
@@ -372,7 +380,7 @@ def verify(store: Store, name: Name = None) -> None:
         from driftpeak.live._study.storage import open_store, verify as check
 
         result = check(open_store(store, name))
-    _print(result)
+    print_json(result)
 
 
 @live_app.command(epilog=examples("live cancel kiln.jsonl --id 2", "live cancel kiln.jsonl --all"))
@@ -391,7 +399,7 @@ def cancel(
         for suggestion in taken:
             optimizer.cancel(suggestion)
         left = len(optimizer.pending())
-    _print({"cancelled": taken, "pending": left})
+    print_json({"cancelled": taken, "pending": left})
 
 
 @live_app.command(epilog=examples("live forget kiln.jsonl", "live forget kiln.jsonl --before 15"))
@@ -404,11 +412,11 @@ def forget(
     ] = None,
 ) -> None:
     """Discard observations after a change of the system; learned hyperparameters are kept."""
-    when = _time(before, "--before")
+    when = time_of(before, "--before")
     with _study(store, name) as optimizer:
         optimizer.forget(when)
         left = optimizer.diagnostics()
-    _print({"held": left.held, "told": left.told})
+    print_json({"held": left.held, "told": left.told})
 
 
 @live_app.command(epilog=examples("live reset kiln.jsonl", "live reset sqlite:///studies.db kiln"))
@@ -417,7 +425,7 @@ def reset(store: Store, name: Name = None) -> None:
     with _study(store, name) as optimizer:
         optimizer.reset()
         counts = _counts(optimizer)
-    _print(counts)
+    print_json(counts)
 
 
 @live_app.command(
@@ -434,7 +442,7 @@ def export(store: Store, name: Name = None) -> None:
     with busy("loading"):
         from driftpeak.live._study.storage import open_store, rewards
 
-    _print(
+    print_json(
         [
             {
                 "id": reward.id,
@@ -464,7 +472,7 @@ def plot(
     context: Context = None,
 ) -> None:
     """Write track.png, belief.png, reward.png and, with limits, limit.png; print their paths."""
-    values = _values(context, "--context")
+    values = named_values(context, "--context")
     with _study(store, name) as optimizer:
         from driftpeak.live.plots import belief_figure, limit_figure, reward_figure, track_figure
 
@@ -481,24 +489,7 @@ def plot(
                 figure.savefig(output / f"{kind}.png", dpi=150)
         except OSError as error:
             raise DriftpeakError(f"{output} cannot be written: {error.strerror}") from None
-    _print([str(output / f"{kind}.png") for kind in figures])
-
-
-def _schedule(given: str) -> Any:
-    """Return the schedule in a CSV file or in JSON."""
-    from driftpeak.live._space.schedule import schedule_from_data
-
-    if given.lstrip().startswith(("{", "[")):
-        return schedule_from_data(_json(given, "--schedule"))
-    from driftpeak.offline.data._rows import read_rows
-
-    rows = read_rows(Path(given))
-    return schedule_from_data([{k: _whole(value) for k, value in row.items()} for row in rows])
-
-
-def _whole(value: Any) -> Any:
-    """Return a whole number as an integer, which is also a valid real number."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    print_json([str(output / f"{kind}.png") for kind in figures])
 
 
 @contextmanager
@@ -517,101 +508,5 @@ def _study(store: str, name: str | None) -> "Iterator[Optimizer]":
             yield optimizer
 
 
-def _content(given: str) -> str:
-    """Return `given` if it is JSON, or else the content of the file or of standard input."""
-    if given.lstrip().startswith("{"):
-        return given
-    try:
-        with sys.stdin if given == "-" else TextIOWrapper(open_regular(given), "utf-8") as file:
-            text = file.read(MOST_TEXT + 1)
-    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a null character in the path
-        why = getattr(error, "strerror", None) or error
-        raise DriftpeakError(f"cannot read the space from {shown(given)}: {why}") from None
-    if len(text) > MOST_TEXT:
-        raise DriftpeakError(
-            f"a space must have at most {MOST_TEXT:,} characters; got more in {shown(given)}"
-        )
-    return text
-
-
-def _json(text: str, what: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise DriftpeakError(f"{what} must be JSON; got {shown(text)}: {error}") from None
-    except RecursionError:
-        raise DriftpeakError(f"{what} must be JSON; got values nested too deeply") from None
-
-
-def _object(text: str, what: str) -> dict[str, Any]:
-    content = _json(text, what)
-    if not isinstance(content, dict):
-        raise DriftpeakError(f"{what} must be a JSON object; got {shown(text)}")
-    return content
-
-
-def _values(given: list[str] | None, option: str) -> dict[str, Any] | None:
-    """Return the values of all options by name; a value that is not JSON is a string."""
-    values: dict[str, Any] = {}
-    for text in given or ():
-        if text.lstrip().startswith("{"):
-            values |= _object(text, option)
-            continue
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise DriftpeakError(
-                f"{option} must be NAME=VALUE, such as weekday=monday, or a JSON object; got "
-                f"{shown(text)}"
-            )
-        try:
-            values[name] = json.loads(value)
-        except (ValueError, RecursionError):
-            values[name] = value
-    return values if given else None
-
-
-def _time(text: str | None, option: str = "--time") -> Any:
-    """Return a time as `Optimizer` accepts it."""
-    if text is None or text == "now":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise DriftpeakError(
-            f"{option} must be a number, a date such as 2026-03-01T08:00, or now; got {shown(text)}"
-        ) from None
-
-
 def _counts(optimizer: "Optimizer") -> dict[str, int]:
     return {"told": optimizer.diagnostics().told, "pending": len(optimizer.pending())}
-
-
-def _suggestion(suggestion: "Suggestion") -> dict[str, Any]:
-    chances: dict[str, Any] = {}
-    if suggestion.chances:
-        chances = {"chances": suggestion.chances, "feasible": suggestion.feasible}
-    return {"id": suggestion.id, **_setting(suggestion), "hold": suggestion.hold, **chances}
-
-
-def _setting(setting: "Suggestion | EstimatedPeak") -> dict[str, Any]:
-    context = {"context": setting.context} if setting.context else {}
-    return {"time": setting.time, "parameters": dict(setting), **context}
-
-
-def _print(content: Any) -> None:
-    print(json.dumps(_plain(content), indent=2, allow_nan=False))
-
-
-def _plain(content: Any) -> Any:
-    """Return the content with dates as strings, and None for NaN and infinities."""
-    if isinstance(content, dict):
-        return {str(key): _plain(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_plain(entry) for entry in content]
-    if isinstance(content, datetime):
-        return content.isoformat()
-    return json_number(content) if isinstance(content, float) else content

@@ -149,20 +149,8 @@ class Fleet:
             StorageError: another version wrote the fleet, or it is corrupt.
         """
         store = open_store(storage, name)
-        found = description_of(store)
-        space: Any = space_from_data(found["space"])
-        kinds = found["contexts"]
-        return cls(
-            space,
-            0,
-            policy=policy_from_data(found["policy"]) if policy is None else policy,
-            contexts=None if kinds is None else Contexts(kinds),
-            seed=found["seed"],
-            late=found["late"],
-            share=found.get("share", "none"),
-            horizon=found["horizon"],
-            storage=store,
-        )
+        found = arguments_from_data(description_of(store), policy)
+        return cls(members=0, storage=store, **found)
 
     def _description(self) -> dict[str, Any]:
         contexts = self.contexts
@@ -482,3 +470,15 @@ class Fleet:
 
     def __repr__(self) -> str:
         return f"Fleet({self.space!r}, {len(self):,} members, {type(self.policy).__name__})"
+
+
+def arguments_from_data(found: dict[str, Any], policy: Policy | None = None) -> dict[str, Any]:
+    """Return the arguments of a fleet, except its members and storage, from stored data."""
+    kinds = found["contexts"]
+    return {
+        "space": space_from_data(found["space"]),
+        "policy": policy_from_data(found["policy"]) if policy is None else policy,
+        "contexts": None if kinds is None else Contexts(kinds),
+        "share": found.get("share", "none"),
+        **{name: found[name] for name in ("seed", "late", "horizon")},
+    }

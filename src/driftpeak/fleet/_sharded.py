@@ -11,7 +11,7 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, StorageError, at_least_integer, one_of
 from driftpeak._core.types import Integers, Matrix, Vector
 from driftpeak.fleet import _requests as requests
-from driftpeak.fleet._fleet import INVALID, Fleet, Invalid
+from driftpeak.fleet._fleet import INVALID, Fleet, Invalid, arguments_from_data
 from driftpeak.fleet._log import Log, description_of
 from driftpeak.fleet._pending import serial_of
 from driftpeak.fleet._pool import MEMBERS
@@ -22,7 +22,6 @@ from driftpeak.fleet._suggestions import Suggestions
 from driftpeak.fleet._workers import Workers
 from driftpeak.gp.context_points import Contexts
 from driftpeak.gp.domains import Domain
-from driftpeak.live import space_from_data
 from driftpeak.live._study.policy_data import policy_from_data
 from driftpeak.policies import Policy
 
@@ -123,21 +122,13 @@ class ShardedFleet:
             raise StorageError(
                 f"{storage} must hold a sharded fleet {name!r}; got another fleet. Use Fleet.load"
             )
-        space: Any = space_from_data(found["space"])
-        kinds = found["contexts"]
         return cls(
             client,
-            space,
-            0,
+            members=0,
             storage=storage,
             name=name,
             shards=found["shard"][1],
-            policy=policy_from_data(found["policy"]),
-            share=found.get("share", "none"),
-            contexts=None if kinds is None else Contexts(kinds),
-            seed=found["seed"],
-            late=found["late"],
-            horizon=found["horizon"],
+            **arguments_from_data(found),
         )
 
     def _restore(self) -> None:

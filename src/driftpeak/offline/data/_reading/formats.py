@@ -15,13 +15,18 @@ MOST_HEADERS = 10
 
 def read_cells(
     path: Path,
-    encoding: str | None,
+    encoding: str | None = None,
     *,
-    blank: Sequence[str] | None,
-    header_rows: int,
-    sheet: str | None,
+    blank: Sequence[str] | None = None,
+    header_rows: int = 1,
+    sheet: str | None = None,
+    least: int = 2,
 ) -> Sheet:
-    """Return the cells of a file; the arguments are those of `read_table`.
+    """Return the cells of a file.
+
+    Arguments:
+        path, encoding, blank, header_rows, sheet: as for `read_table`.
+        least: least number of columns and of rows of a CSV file or spreadsheet.
 
     Raises:
         DataError: the file cannot be read, or is not a table.
@@ -29,17 +34,19 @@ def read_cells(
             rows is invalid, or a package is missing.
     """
     rows = at_least_integer("header_rows", header_rows, 1, MOST_HEADERS)
-    read = _read(path, encoding, rows, sheet)
+    read = _read(path, encoding, rows, sheet, least)
     if not blank:
         return read
     marks = {text.strip() for text in blank}
     return replace(read, cells=read.cells.map(lambda cell: "" if cell.strip() in marks else cell))
 
 
-def _read(path: Path, encoding: str | None, header_rows: int, sheet: str | None) -> Sheet:
+def _read(
+    path: Path, encoding: str | None, header_rows: int, sheet: str | None, least: int
+) -> Sheet:
     content = content_of(path)
     if content.startswith(PARQUET):
         return read_parquet(path, content)
     if is_spreadsheet(content):
-        return read_spreadsheet(path, content, header_rows, sheet)
-    return read_sheet(path, *decoded(path, content, encoding), header_rows)
+        return read_spreadsheet(path, content, header_rows, sheet, least)
+    return read_sheet(path, *decoded(path, content, encoding), header_rows, least=least)

@@ -23,11 +23,13 @@ def is_spreadsheet(content: bytes) -> bool:
     return bool(_parts(content))
 
 
-def read_spreadsheet(path: Path, content: bytes, header_rows: int, sheet: str | None) -> Sheet:
+def read_spreadsheet(
+    path: Path, content: bytes, header_rows: int, sheet: str | None, least: int
+) -> Sheet:
     """Return the cells of a sheet as text, by default of the first sheet with values.
 
-    Blank rows and columns around the table are ignored, and so are titles: rows above the table
-    with a value only in its first column.
+    A table has at least `least` columns and rows. Blank rows and columns around the table are
+    ignored, and so are titles: rows above the table with a value only in its first column.
 
     Raises:
         DataError: the content is damaged, or there is no sheet with a table.
@@ -59,7 +61,7 @@ def read_spreadsheet(path: Path, content: bytes, header_rows: int, sheet: str | 
     lines = lines[titles:]
     if blank := lines[-1][0] - lines[0][0] + 1 - len(lines):
         notes.append(f"ignored blank rows: {blank}")
-    return arranged(path, lines, notes, header_rows, "row")
+    return arranged(path, lines, notes, header_rows, "row", least=least)
 
 
 def _parts(content: bytes) -> list[zipfile.ZipInfo]:
