@@ -87,6 +87,7 @@ def test_an_ask_may_be_answered_in_arrow(served):
 
 CASES = {
     "unknown fleet": ("/api/fleets/none/ask", {}, 404, "there is no fleet"),
+    "study": ("/api/fleets/kiln/ask", {}, 404, "there is no fleet 'kiln'"),
     "unknown member": ("/api/fleets/shop/ask", {"members": ["z"]}, 422, "got 'z'"),
     "unknown id": ("/api/fleets/shop/tell", {"ids": [7], "rewards": [1.0]}, 422, "got 7"),
     "lengths": ("/api/fleets/shop/tell", {"ids": [7, 8], "rewards": [1.0]}, 422, "got 1"),
@@ -98,8 +99,11 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_invalid_requests_are_refused(served, case):
+def test_invalid_requests_are_refused(served, case, tmp_path):
     path, body, status, message = CASES[case]
+    if case == "study":
+        arguments = {"policy": POLICY, "storage": tmp_path / "kiln.jsonl", "name": "kiln"}
+        dp.Optimizer(PRIOR.domain, maximize=True, **arguments)
     found = served.post(path, body)
     assert found[0] == status
     assert message in found[2]["detail"]

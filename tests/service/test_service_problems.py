@@ -13,6 +13,7 @@ import driftpeak as dp
 from driftpeak._core import errors
 from driftpeak._core.errors import DriftpeakError, StorageError, error_classes
 from driftpeak.service import _problems as problems, client as client_module
+from driftpeak.service._client_json import error_of_answer
 from driftpeak.service._study_index import StudyIndex
 
 CLASSES = sorted(error_classes().values(), key=lambda one: one.code)
@@ -104,7 +105,7 @@ def test_an_error_ends_a_stream_of_events(study, monkeypatch):
     ],
 )
 def test_answers_of_other_services_and_of_proxies(status, text, kind):
-    assert type(client_module._problem(status, text)) is kind
+    assert type(error_of_answer(status, text)) is kind
 
 
 def test_invalid_arguments_of_an_existing_study_are_no_mismatch(served):
@@ -264,7 +265,7 @@ def test_fields_that_a_newer_service_adds_are_ignored(served, limited, monkeypat
         return added[-1]
 
     before = None if name in CHANGING else act(client, limited)
-    monkeypatch.setattr(client_module, "_read", read)
+    monkeypatch.setattr(client_module, "from_json", read)
     after = act(client, limited)
     assert added or name == "events"  # whose messages are returned as they are
     if name not in CHANGING | RAW:

@@ -176,6 +176,15 @@ def is_fleet(store: Store) -> bool:
     return found is not None and found.get("format") == FORMAT
 
 
+def holds_study(store: Store) -> bool:
+    """Return whether a store has a study, whose format is a number, in place of a fleet.
+
+    Raises:
+        StorageError: the store cannot be read.
+    """
+    return isinstance((store.describe() or {}).get("format"), int)
+
+
 def description_of(store: Store) -> dict[str, Any]:
     """Return the stored description of a fleet.
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from driftpeak._core.errors import DriftpeakError, StorageError, StudyNotFoundError
 from driftpeak.fleet import Fleet, Suggestions
-from driftpeak.fleet._log import is_fleet
+from driftpeak.fleet._log import holds_study, is_fleet
 from driftpeak.service._names import NAME, WORDS, is_name
 from driftpeak.service._problems import WAIT, ProblemError, documented, in_words
 from driftpeak.service._schemas import Body, Number, Whole
@@ -105,8 +105,9 @@ class Fleets:
             StudyNotFoundError: there is no such fleet.
             ProblemError: too many requests wait for it.
         """
+        missing = StudyNotFoundError(f"there is no fleet {name!r} here")
         if not is_name(name) or name not in await self._studies.names():
-            raise StudyNotFoundError(f"there is no fleet {name!r} here")
+            raise missing
         kept, most = self._kept.setdefault(name, Kept()), self._studies.limits.waiting
         if kept.waiting >= most:
             raise ProblemError(
@@ -115,7 +116,10 @@ class Fleets:
 
         def run() -> Result:
             if kept.fleet is None:
-                kept.fleet = Fleet.load(self._studies.place.store(name))
+                store = self._studies.place.store(name)
+                if holds_study(store):
+                    raise missing
+                kept.fleet = Fleet.load(store)
             return act(kept.fleet)
 
         kept.waiting += 1

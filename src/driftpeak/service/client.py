@@ -12,8 +12,6 @@ import time as clock
 import uuid
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import datetime
 from typing import Any, overload
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -24,88 +22,34 @@ from driftpeak._core.errors import (
     DriftpeakError,
     StorageError,
     at_least_integer,
-    error_classes,
     positive,
     shown,
     warn,
 )
-from driftpeak.live._study import suggestion as results
 from driftpeak.live._study.past import observations_of
 from driftpeak.live._study.suggestion import Suggestion
+from driftpeak.service._client_json import (
+    error_of_answer,
+    error_of_problem,
+    from_json,
+    plain,
+    to_json,
+)
+from driftpeak.service._client_results import (
+    EstimatedPeak as EstimatedPeak,
+    Observation as Observation,
+    Values,
+    array_from_data,
+    suggestion_from_data,
+)
 
 Time = Any  # a number, a datetime, a numpy.datetime64, or "now"
-Values = Mapping[str, Any]
 FRESH = 10.0  # seconds for which an idle connection is reused; the service keeps it longer
 FIRST, LONGEST = 0.1, 5.0  # seconds between two attempts
 NOT_NOW = (429, 503)  # statuses of requests that had no effect
 PAGE = 1_000  # rewards per request
 Idle = list[tuple[float, http.client.HTTPConnection]]
 LOCAL = ("localhost", "127.0.0.1", "::1")
-
-
-class EstimatedPeak(results.EstimatedPeak):
-    """An estimated peak: a mapping of parameters. Returned by `Study.best` and `Study.peaks`.
-
-    Attributes:
-        time: the time of the estimate.
-        mean, deviation: posterior mean and standard deviation of the noiseless reward at the peak.
-        interval: its 95 % interval, in `best`; None in `peaks`.
-        band: in `peaks`, for each ordered parameter, the range of values whose estimated reward is
-            within one standard deviation of the peak's; None for other parameters. None in `best`.
-        context: the context of the estimate; empty if the space has none.
-    """
-
-    def __init__(self, data: Values) -> None:
-        mean, deviation = _float(data["mean"]), _float(data["deviation"])
-        context = data.get("context")
-        super().__init__(_moment(data["time"]), mean, deviation, data["parameters"], None, context)
-        ends = (_float(data["low"]), _float(data["high"])) if "low" in data else None
-        self.interval: tuple[float, float] | None = ends
-        bands = data.get("band")
-        self.band = None if bands is None else {name: _ends(band) for name, band in bands.items()}
-
-
-@dataclass(frozen=True)
-class Observation:
-    """A reported reward.
-
-    Attributes:
-        number: its number among all reported rewards, also those before a reset.
-        id: the suggestion's id; None if the setting was not suggested.
-        parameters: the setting.
-        reward: the reward.
-        time: the time of the evaluation.
-        expected: mean and standard deviation of the one-step forecast, including noise; None if
-            there was none.
-        noise: the standard deviation of its noise, if reported; else None.
-        trials: the number of measurements of which it is the mean, if reported; else None.
-        context: the context of the evaluation.
-        constraints: the measured values of the quantities with limits.
-        chances: the predicted probability of meeting each limit.
-    """
-
-    number: int
-    id: int | None
-    parameters: dict[str, Any]
-    reward: float
-    time: Any
-    expected: tuple[float, float] | None = None
-    noise: float | None = None
-    trials: int | None = None
-    context: dict[str, Any] = field(default_factory=dict)
-    constraints: dict[str, float] = field(default_factory=dict)
-    chances: dict[str, float] = field(default_factory=dict)
-
-    @staticmethod
-    def of(data: Values) -> "Observation":
-        """Return the observation of the service's data; unknown fields are ignored."""
-        forecast = data["expected"]
-        expected = None
-        if forecast is not None:
-            expected = _float(forecast["mean"]), _float(forecast["deviation"])
-        names = [each.name for each in fields(Observation)]
-        known = {name: data[name] for name in names if name in data}
-        return Observation(**known | {"time": _moment(data["time"]), "expected": expected})
 
 
 class Client:
@@ -226,7 +170,7 @@ class Client:
             StorageError: there is no answer, or the service cannot read or write its storage.
         """
         again = again or method == "GET" or key is not None
-        data = None if body is None else _written(body)
+        data = None if body is None else to_json(body)
         headers = {} if data is None else {"Content-Type": "application/json"}
         if key is not None:
             headers["Idempotency-Key"] = key
@@ -243,9 +187,9 @@ class Client:
                     raise self._unanswered(error, sent=True) from None
             else:
                 if status < 300:
-                    return _read(text, self.url)
+                    return from_json(text, self.url)
                 if last or not (status in NOT_NOW or (again and status in (502, 504))):
-                    raise _problem(status, text)
+                    raise error_of_answer(status, text)
                 wait = max(wait, min(delay, LONGEST))
             clock.sleep(wait)
         raise AssertionError
@@ -317,13 +261,13 @@ class Client:
             connection.request("GET", f"{self._path}/api/{path}", headers=self._signed({}))
             answer = connection.getresponse()
             if answer.status != 200:
-                raise _problem(answer.status, answer.read())
+                raise error_of_answer(answer.status, answer.read())
             for line in answer:
                 if line.startswith(b"event: "):
                     event = line[7:].strip()
                 elif line.startswith(b"data: "):
                     if event == b"problem":
-                        raise _error(json.loads(line[6:]))
+                        raise error_of_problem(json.loads(line[6:]))
                     yield json.loads(line[6:])
         except (OSError, http.client.HTTPException) as error:
             raise self._unanswered(error) from None
@@ -399,7 +343,7 @@ class Study:
         number = 1 if count is None else at_least_integer("count", count, 1)
         body = {"time": time, "count": number, "context": context, "fixed": fixed}
         answer = self._post("ask", body)
-        suggestions = list(map(_suggestion, answer["suggestions"]))
+        suggestions = list(map(suggestion_from_data, answer["suggestions"]))
         return suggestions[0] if count is None else suggestions
 
     def tell(
@@ -502,7 +446,7 @@ class Study:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return posterior mean and standard deviation of the noiseless reward at each point."""
         answer = self._look(points=points, time=time, context=context)
-        return _array(answer["mean"]), _array(answer["deviation"])
+        return array_from_data(answer["mean"]), array_from_data(answer["deviation"])
 
     def interval(
         self,
@@ -514,7 +458,7 @@ class Study:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return lower and upper ends of central intervals of the noiseless reward."""
         answer = self._look(points=points, time=time, context=context, level=level)
-        return _array(answer["low"]), _array(answer["high"])
+        return array_from_data(answer["low"]), array_from_data(answer["high"])
 
     def chances(
         self, points: Sequence[Values], time: Time | None = None, *, context: Values | None = None
@@ -522,7 +466,7 @@ class Study:
         """Return the probability of meeting each limit at each point, by name."""
         body = {"points": points, "time": time, "context": context}
         chances = self._post("chances", body, again=True)["chances"]
-        return {name: _array(values) for name, values in chances.items()}
+        return {name: array_from_data(values) for name, values in chances.items()}
 
     def peaks(
         self,
@@ -542,7 +486,7 @@ class Study:
 
     def pending(self) -> list[Suggestion]:
         """Return the pending suggestions, oldest first."""
-        return list(map(_suggestion, self._get("pending")["suggestions"]))
+        return list(map(suggestion_from_data, self._get("pending")["suggestions"]))
 
     def history(self, after: int = 0) -> list[Observation]:
         """Return the rewards in the order of their reports, the newest 10,000 since the last reset.
@@ -592,9 +536,9 @@ class Study:
 
     def _get(self, path: str, **query: Any) -> Any:
         given = {
-            name: json.dumps(value, default=_plain)
+            name: json.dumps(value, default=plain)
             if isinstance(value, Mapping)
-            else str(_plain(value))
+            else str(plain(value))
             for name, value in query.items()
             if value is not None
         }
@@ -631,75 +575,3 @@ def _is_closed(connection: http.client.HTTPConnection) -> bool:
 def _close(idle: Idle) -> None:
     while idle:
         idle.pop()[1].close()
-
-
-def _written(body: Mapping[str, Any]) -> bytes:
-    try:
-        return json.dumps(body, default=_plain, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise DriftpeakError(f"the arguments must be convertible to JSON: {error}") from None
-
-
-def _plain(value: Any) -> Any:
-    """Return a value for JSON: dates as strings, NumPy numbers as numbers, mappings as dicts."""
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[us]").item()
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, str | int | float):
-        return value
-    raise TypeError(f"got {shown(value)}")
-
-
-def _read(text: bytes, url: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise DriftpeakError(
-            f"{url} must be the address of `driftpeak serve`; got an answer that is not JSON"
-        ) from None
-
-
-def _problem(status: int, text: bytes) -> DriftpeakError:
-    """Return the error of an answer."""
-    try:
-        return _error(json.loads(text), status)
-    except ValueError:
-        return _error({}, status)
-
-
-def _error(problem: Any, status: int = 0) -> DriftpeakError:
-    """Return the library's error for a problem of the service."""
-    try:
-        detail, code = str(problem["detail"]), problem.get("code")
-    except (LookupError, TypeError, AttributeError):
-        detail, code = f"the service answered with status {status}", None
-    unreachable = status >= 500 or code == "busy"
-    other = StorageError if unreachable else DriftpeakError
-    kind = error_classes().get(code, other) if isinstance(code, str) else other
-    return kind(detail)
-
-
-def _suggestion(data: Values) -> Suggestion:
-    options = {name: data[name] for name in ("hold", "context", "chances", "feasible")}
-    return Suggestion(data["id"], _moment(data["time"]), data["parameters"], **options)
-
-
-def _moment(value: Any) -> Any:
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
-
-
-def _float(value: float | None) -> float:
-    return float("nan") if value is None else value
-
-
-def _array(values: list[float | None]) -> np.ndarray:
-    return np.array([_float(value) for value in values], dtype=float)
-
-
-def _ends(band: Values) -> tuple[float, float] | None:
-    return None if band["low"] is None else (band["low"], band["high"])
