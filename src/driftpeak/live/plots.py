@@ -108,6 +108,7 @@ def belief_figure(
             _slice(optimizer, name, best, time, axes)
         for axes in grid.ravel()[len(names) :]:
             axes.set_visible(False)
+        _limit_rewards(optimizer, panels)
     for axes in panels:
         tidy(axes)
     figure.supylabel("expected reward")
@@ -273,6 +274,19 @@ def _slice(optimizer: Inspectable, name: str, best: EstimatedPeak, time: Any, ax
         if isinstance(parameter, Numeric) and parameter.log:
             axes.set_xscale("log")
     axes.set_xlabel(name)
+
+
+def _limit_rewards(optimizer: Inspectable, panels: list[Axes]) -> None:
+    """Limit the shared reward axis: far from observations, intervals may be wide beyond measure."""
+    shown = [observation.reward for observation in optimizer.history()]
+    for axes in panels:
+        for line in axes.get_lines():
+            if line.get_label() == "mean":
+                shown.extend(np.asarray(line.get_ydata(), float))
+    low, high = min(shown), max(shown)
+    lowest, highest = panels[0].get_ylim()
+    if low < high:
+        panels[0].set_ylim(max(lowest, 2 * low - high), min(highest, 2 * high - low))
 
 
 def _allowed(optimizer: Inspectable, settings: list[Any], time: Any, context: Context) -> Any:
