@@ -4,8 +4,8 @@ Start from the operators' schedule
 
 A dryer has four settings. Its best setting changes with the time of day and drifts slowly. The
 operators follow a schedule with one setting for each hour of the day, which they tuned by hand some
-time ago. The temperature of the exhaust air must not exceed 75 degrees. driftpeak runs six simulated
-dryers for four days, with the schedule and without it. Set `PLANTS=20` for 20 dryers.
+time ago. The temperature of the exhaust air must not exceed 75 degrees. driftpeak runs six
+simulated dryers for four days, with the schedule and without it. Set `PLANTS=20` for 20 dryers.
 """
 
 import os

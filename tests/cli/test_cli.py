@@ -205,6 +205,7 @@ def test_results_do_not_take_the_place_of_kept_chunks(
     assert [path.name for path in tmp_path.iterdir()] == ["link"]
 
 
+@pytest.mark.slow
 def test_names_that_begin_alike_are_two_directories(run, tmp_path):
     words = ("compare", "--size", "20", "--steps", "5", "--trials", "2", "--policy", "random")
     code, _, err = run(*words, "--folder", tmp_path / "run", "--output", tmp_path / "run-results")
@@ -237,6 +238,7 @@ def test_what_was_put_into_the_output_while_policies_played_stays(run, tmp_path,
     assert refused(run(*words, "--output", output), "must be empty or .* 'results.nc'")
 
 
+@pytest.mark.slow
 def test_nothing_half_written_is_left(run, data, tmp_path, monkeypatch):
     def fail(*arguments, **options):
         raise OSError(28, "No space left on device")

@@ -116,6 +116,7 @@ def programs_of(folder, monkeypatch=None):
             os.environ["DRIFTPEAK_CACHE"] = before
 
 
+@pytest.mark.slow
 def test_a_folder_that_goes_away_costs_a_line(tmp_path):
     """The folder is gone when JAX looks for it, and a file is in its place."""
     spoil = """

@@ -337,6 +337,7 @@ class Rash(BeliefPolicy):
         return Overconfident(player.belief, player.acquisition)
 
 
+@pytest.mark.slow
 def test_lost_digits_are_told():
     prior = dp.Prior(LINE, dp.SE(0.2), 0.1)
     policy = Rash(prior, fg.Keep())

@@ -339,6 +339,7 @@ def test_results_do_not_take_the_place_of_the_data(tmp_path):
     assert (tmp_path / "data" / "table.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch):
     real = Path.write_bytes
 

@@ -134,6 +134,7 @@ def test_bumps_move_by_at_most_the_variation_within_the_norm(horizon, variation)
     assert (period - 1) ** 1.5 < ratio <= period**1.5
 
 
+@pytest.mark.slow
 def test_no_point_has_less_regret_than_the_lower_bound_allows():
     """Averaged over bumps every point costs more than half the height times the least share, and
     points outside the cell of the bump cost at least half the height, less 2 % for the grid.

@@ -136,6 +136,7 @@ def test_the_discount_is_that_of_the_program(monkeypatch):
     assert len(set(actions)) > 3
 
 
+@pytest.mark.slow
 def test_the_window_s_slip_keeps_what_has_left_certain():
     """One point, seen once, then forgotten: its variance does not come back."""
     prior = dp.Prior(dp.Arms(np.array([[0.0], [9.0]])), dp.SE(1.0), noise_variance=0.01)

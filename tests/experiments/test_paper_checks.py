@@ -55,6 +55,7 @@ def test_the_period_is_compared_on_all_days_and_on_each():
     assert period.picture(results, "title").axes
 
 
+@pytest.mark.slow
 def test_centres_are_anywhere_in_the_square():
     """With one centre on the 4 x 4 grid, the ratio of the two largest values is one of few numbers;
     with a centre between the points it is any. The peaks are spread over the whole box."""

@@ -156,6 +156,7 @@ def test_within_ten_percent_of_the_best(own, verdict):
     np.testing.assert_allclose(measured.estimate, 1.1 - own, atol=0.005)
 
 
+@pytest.mark.slow
 def test_mean_rank_claims():
     """auto first in all cases but one: its mean rank is lower, by an interval over the cases."""
     generator = np.random.default_rng(3)

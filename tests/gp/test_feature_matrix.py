@@ -247,6 +247,7 @@ def test_decisions_are_those_of_the_matrix_written_out(name):
     np.testing.assert_allclose(*played, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_designs_are_as_good_as_those_of_the_matrix_written_out():
     """OPKB's draws are not the same: rounding decides between designs within the tolerance."""
     prior, tolerance = dp.Prior(PLANE, dp.SE([0.3, 0.9]), 0.01), 1e-3

@@ -264,6 +264,7 @@ def every_kernel(draw):
     return draw(st.sampled_from(kernels))
 
 
+@pytest.mark.slow
 @given(kernel=every_kernel(), points=seven_points)
 def test_gram_matrices_are_symmetric_and_positive_semi_definite(kernel, points):
     """For any points, repeated ones too; `diagonal` and `rows` agree with the whole matrix."""

@@ -57,6 +57,7 @@ def test_the_density_and_the_moments_are_those_of_draws(name):
     np.testing.assert_allclose(float(change.variance(mean, variance)), back.var(), rtol=5e-3)
 
 
+@pytest.mark.slow
 @double_precision
 def test_it_acts_on_what_it_is_told_and_foretells_rewards():
     prior = dp.Prior(dp.Grid([0, 1], size=8), dp.SE(0.3), 0.05)

@@ -141,6 +141,7 @@ def test_intervals_cover_the_truth():
     assert missed <= 9
 
 
+@pytest.mark.slow
 def test_days_are_independent():
     """Ten days of 20 steps: joined they would seem to jump at night, ten times in 200 steps."""
     days = [simulated(TRUE, 0.05, 20, seed) for seed in range(10)]

@@ -215,6 +215,7 @@ def test_weights_are_the_marginal_likelihoods():
     np.testing.assert_allclose(weights, expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 @double_precision
 def test_leaking_weights_sum_over_all_sequences_of_members():
     """With a leak, the weights are those of a hidden member that is drawn anew with probability s:
@@ -318,6 +319,7 @@ def test_an_unknown_level_is_a_constant_with_a_wide_prior():
         np.testing.assert_allclose(found.chance[member], chance, rtol=1e-5, atol=1e-9)
 
 
+@pytest.mark.slow
 @double_precision
 def test_the_scale_is_bayes_rule_on_a_grid():
     """Gaussian within three deviations, a power law beyond, no surprise below the least noise, a

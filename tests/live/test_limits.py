@@ -314,6 +314,7 @@ def test_refreshing_changes_no_posterior(case):
         assert_equal_posteriors(after, before, 1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_window_that_ran_for_long_is_as_good_as_new(form):
     """20,000 observations through a window of 20, against a belief told only the last 20."""

@@ -78,6 +78,7 @@ def test_the_similarity_of_choices_is_learned():
     assert apart < 0.4
 
 
+@pytest.mark.slow
 def test_an_unobserved_choice_stays_uncertain():
     """Its correlation is the prior one, 0.62: it keeps 78 % of the function's deviation."""
     optimizer, alike = similarity(lambda x, kind: np.sin(8 * x) if kind == "a" else None, 80)

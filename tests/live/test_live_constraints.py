@@ -148,6 +148,7 @@ def test_points(space, constraints):
     assert holds(optimizer.best())
 
 
+@pytest.mark.slow
 def test_nothing_in_reach():
     box = dp.Box(x=dp.Float(0, 1, max_step=0.1))
     low = {"low": dp.WeightedSum({"x": 1}, at_most=0.5)}

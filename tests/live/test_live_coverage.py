@@ -93,6 +93,7 @@ def test_intervals_of_many_points_are_those_of_a_dense_integration(largest_error
     assert largest_errors([1], monkeypatch)[0] < 0.03
 
 
+@pytest.mark.slow
 def test_the_sampling_error_of_intervals(largest_errors, monkeypatch):
     """The median of the largest error over 16 starts is below 0.08 of the width.
 

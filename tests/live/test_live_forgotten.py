@@ -46,6 +46,7 @@ def test_a_long_history_is_forgotten_up_to_the_time_and_no_farther(restored):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_snapshot_without_older_steps_warns_of_what_forget_drops(monkeypatch):
     whole = OPTIMIZERS["policy"](maximize=True)
     observe(whole, range(300))

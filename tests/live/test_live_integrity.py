@@ -242,6 +242,7 @@ def test_verify_on_the_command_line(whole, tmp_path, run):
 # looking never writes
 
 
+@pytest.mark.slow
 def test_looking_changes_nothing(whole, tmp_path, run):
     """Nor does refusing: no lock files, no snapshots, no repairs."""
     folder = tmp_path / "folder"

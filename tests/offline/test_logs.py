@@ -136,6 +136,7 @@ CELLS = st.sampled_from(
 NAMES = st.sampled_from(["when", "price", "revenue", "p", "day", "pricé", "", "1"])
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     header=st.lists(NAMES, min_size=1, max_size=6),
@@ -278,6 +279,7 @@ def test_alternatives_use_no_later_steps():
     np.testing.assert_array_equal(lowest, means.argmin(axis=1))
 
 
+@pytest.mark.slow
 def test_forecasts_by_the_dense_formula():
     """One-step forecasts equal a Gaussian process in NumPy, given the steps before."""
     random = np.random.default_rng(5)

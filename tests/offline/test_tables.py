@@ -169,6 +169,7 @@ names = st.text(
 ).map(str.strip)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(data=st.data(), timed=st.booleans(), packed=st.booleans())
 def test_a_written_table_is_read_back_as_it_was(

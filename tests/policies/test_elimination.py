@@ -102,6 +102,7 @@ def test_batches_and_survivors_equal_a_direct_implementation(horizon, period):
     assert dropped > 0 or period == 2
 
 
+@pytest.mark.slow
 def test_pe_queries_in_the_order_it_picks():
     policy = dp.PE(PRIOR, horizon=50, norm_bound=3.0, features=PRIOR.features)
     actions = run(policy, steps=50)["action"].values[0, 0]
@@ -110,6 +111,7 @@ def test_pe_queries_in_the_order_it_picks():
     assert policy.deterministic
 
 
+@pytest.mark.slow
 def test_without_permutation_r_perp_queries_in_the_order_it_picks_after_every_restart():
     policy = dp.RPERP(
         PRIOR, horizon=90, period=40, permute=False, norm_bound=3.0, features=PRIOR.features

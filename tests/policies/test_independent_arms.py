@@ -119,6 +119,7 @@ def test_glr_klucb_decides_as_the_paper_says(restart, exploration):
     assert played(policy, rewards) == actions
 
 
+@pytest.mark.slow
 def test_glr_klucb_seldom_restarts_without_a_change():
     """On unchanging Bernoulli arms. The test's false-alarm probability is delta for each arm.
 

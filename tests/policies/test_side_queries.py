@@ -205,6 +205,7 @@ def test_without_answers_the_virtual_policy_is_gp_ucb():
     assert len(expert.known) == 15
 
 
+@pytest.mark.slow
 def test_an_expert_may_answer_some_questions_and_ignore_others():
     """The belief starts again from what was answered; it goes on where nothing was."""
     expert = Expert(dp.WSparQ(PRIOR, exponent=0.7, rate=3.0), "injection", 0.7)

@@ -67,6 +67,7 @@ def test_moments_and_decisions_are_those_of_theorem_2(rule):
         state = told(player.belief, state, int(actions[t]), TABLE[t, actions[t]], t + 1.0)
 
 
+@pytest.mark.slow
 def test_a_linear_kernel_is_d_linucb():
     """The published program in three dimensions: every action of 60 steps.
 

@@ -45,6 +45,7 @@ def alike(found, shown):
         assert found == shown
 
 
+@pytest.mark.slow
 def test_curl(url):
     """From top to bottom, as a reader would."""
     if shutil.which("curl") is None:

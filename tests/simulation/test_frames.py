@@ -330,6 +330,7 @@ def test_something_else_is_refused():
         dp.table(xr.Dataset())
 
 
+@pytest.mark.slow
 def test_a_real_run():
     prior = dp.Prior(dp.Arms(2), dp.kernels.Table(np.eye(2)), 0.1)
     runs = dp.simulate(

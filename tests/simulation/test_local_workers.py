@@ -42,6 +42,7 @@ def pool():
         yield pool
 
 
+@pytest.mark.slow
 def test_errors_come_back_with_where_they_were_raised(pool):
     with pytest.raises(ZeroDivisionError) as caught:
         pool.submit(divmod, 1, 0).result()
@@ -81,6 +82,7 @@ def kill_at_start(monkeypatch, count):
     monkeypatch.setattr(local._Process, "__init__", init)
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_it_starts_is_replaced(monkeypatch):
     before = set(multiprocessing.active_children())  # other tests share a process
     kill_at_start(monkeypatch, 1)

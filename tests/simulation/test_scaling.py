@@ -152,6 +152,7 @@ def test_trials_hold_as_much_each(name):
     assert numbers(seven) == 7 * numbers(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLICIES)
 @double_precision
 def test_once_for_all_trials_large_grids_hold_some_vectors(name):

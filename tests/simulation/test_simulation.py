@@ -158,6 +158,7 @@ def test_the_callers_precision_is_left_alone():
     assert runs["regret"].dtype == np.float64
 
 
+@pytest.mark.slow
 def test_double_precision_survives_jit_and_solve():
     """One reported JAX bug combines jit, the precision context and `solve`: a posterior computed
     where the caller's precision is single must equal the dense one, also after a single-precision

@@ -99,6 +99,7 @@ def test_a_constant_difference_is_no_chance():
     assert found.others["b"].p_value == 0
 
 
+@pytest.mark.slow
 def test_chance_is_called_a_difference_seldom():
     """Of 200 sets of five equal policies some difference is found in at most 5 %, give or take:
     more than 20 has a probability below 0.002 at 5 %."""

@@ -99,6 +99,7 @@ def test_the_estimate_maximises_the_dense_likelihood():
     assert found.noise_variance == 0.2
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_drift():
     """Nominally 95 % of 20 tables: fewer than 15 would happen once in 3,000 times."""
     prior = dp.Prior(dp.Grid([0, 1], size=8), dp.SE(0.3), 0.05)
@@ -135,6 +136,7 @@ def test_extreme_drifts():
     assert found.low == 0.0
 
 
+@pytest.mark.slow
 def test_what_cannot_be_told_is_said():
     """White noise may be any drift; a short walk may stand still but for its noise."""
     random = np.random.default_rng(3)
