@@ -48,11 +48,11 @@ def test_the_likelihood_is_the_dense_one(frequency):
     """All observations are one Gaussian vector; its covariance is written out entry by entry."""
     generator = np.random.default_rng(0)
     features, root = generator.normal(size=(5, 3)), np.tril(generator.normal(size=(3, 3)))
-    noise, rate, shape = 0.2, 0.07, (4, 6)
+    noise, rate, tau, shape = 0.2, 0.07, 0.4, (4, 6)
     arms, times = generator.integers(5, size=shape), generator.uniform(0, 30, size=shape)
     rewards, present = generator.normal(size=shape), generator.random(shape) < 0.7
     with jax.enable_x64(True):
-        parameters = Parameters(*map(jnp.asarray, (root, np.log(noise), np.log(rate))))
+        parameters = Parameters(*map(jnp.asarray, (root, np.log(noise), np.log(rate), np.log(tau))))
         seen = Observations(*map(jnp.asarray, (arms, times, rewards, present)))
         given = jnp.asarray(features), seen, jnp.asarray(frequency)
         found = likelihood.log_likelihood(likelihood.sums(parameters, *given))
@@ -61,7 +61,7 @@ def test_the_likelihood_is_the_dense_one(frequency):
     for a, (i, j) in enumerate(rows):
         for b, (k, o) in enumerate(rows):
             common, s, t = features[arms[i, j]] @ features[arms[k, o]], times[i, j], times[k, o]
-            covariance[a, b] = common
+            covariance[a, b] = 100 + tau**2 * common
             if frequency:
                 for harmonic in (1, 2):
                     covariance[a, b] += common * np.cos(2 * np.pi * frequency * harmonic * (s - t))

@@ -1,6 +1,6 @@
 """The players of a fleet: the states of all members in one array, advanced batch by batch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -11,6 +11,7 @@ from driftpeak._core.errors import UnsupportedError
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import Integers, Matrix, Vector
 from driftpeak.fleet import _programs as programs
+from driftpeak.fleet._batches import Batches
 from driftpeak.fleet._layout import changed_by_ask, layout_of
 from driftpeak.fleet._programs import ASK, TELL
 from driftpeak.fleet._rows import Rows, resize
@@ -41,6 +42,7 @@ class Engine:
         self.players: list[Player[Any]] = [self.prepared(player)]
         self.layout = layout_of(self.players[0])
         self.changed = changed_by_ask(self.players[0])
+        self._batches = Batches()
         self._columns = np.array(self.layout.columns(self.changed), int)
         self.seed = seed
         self.points = int(player.points)
@@ -69,21 +71,20 @@ class Engine:
     @double_precision
     def begin(self, rows: Rows, serials: Integers, resets: Integers) -> None:
         """Give members the states before the first observation."""
-        for player, batch in self._batches(rows):
-            first = self._first(player, serials, resets, batch)
-            mine = rows[batch.mine]
-            self.now[mine] = self.old[mine] = first
+        for mine, first in self._first(rows, serials, resets):
+            self.now[rows[mine]] = self.old[rows[mine]] = first
         self.steps.clear(rows)
         self.tells[rows] = self.refreshed[rows] = 0
         self.clock[rows] = -np.inf
 
-    def _first(
-        self, player: Player[Any], serials: Integers, resets: Integers, batch: "Batch"
-    ) -> Any:
-        """Return the states of a batch before the first observation."""
-        keys = random_keys(self.seed, serials[batch.places]).policy
-        state = programs.start(self.layout, player, keys, resets[batch.places])
-        return np.asarray(state)[: batch.size]
+    def _first(self, rows: Rows, serials: Integers, resets: Integers) -> Any:
+        """Return the states of members before the first observation, by batch."""
+
+        def first(player: Player[Any], some: Integers) -> Any:
+            keys = random_keys(self.seed, serials[some]).policy
+            return programs.start(self.layout, player, keys, resets[some])
+
+        return self._each("start", rows, first)
 
     @double_precision
     def decide(
@@ -103,9 +104,9 @@ class Engine:
         pending = pending[0], np.maximum(pending[1], latest[:, None]), pending[2]
         points = np.zeros(len(rows), np.int64)
         states = np.zeros((len(rows), len(self._columns)))
-        for player, batch in self._batches(rows):
-            some = batch.places
-            after, query = programs.ask(
+
+        def ask(player: Player[Any], some: Integers) -> Any:
+            return programs.ask(
                 self.layout,
                 self.changed,
                 player,
@@ -114,8 +115,9 @@ class Engine:
                 tuple(x[some] for x in pending),
                 None if among is None else among[some],
             )
-            points[batch.mine] = np.asarray(query)[: batch.size]
-            states[batch.mine] = np.asarray(after)[: batch.size]
+
+        for mine, found in self._each("ask", rows, ask):
+            states[mine], points[mine] = found
         return Decisions(points, times, states)
 
     @double_precision
@@ -147,13 +149,14 @@ class Engine:
         return used
 
     def _tell_newest(self, rows: Rows, arms: Integers, rewards: Vector, times: Vector) -> None:
-        for player, batch in self._batches(rows):
-            some = batch.places
-            arguments = arms[some], rewards[some], times[some]
-            after = programs.tell(
-                self.layout, player, self.now.take(rows[some], axis=0), *arguments
+        def tell(player: Player[Any], some: Integers) -> Any:
+            before = self.now.take(rows[some], axis=0)
+            return programs.tell(
+                self.layout, player, before, arms[some], rewards[some], times[some]
             )
-            self.now[rows[batch.mine]] = np.asarray(after)[: batch.size]
+
+        for mine, after in self._each("tell", rows, tell):
+            self.now[rows[mine]] = after
         self._append(rows, TELL, arms, rewards, times)
 
     def _tell_late(self, rows: Rows, arms: Integers, rewards: Vector, times: Vector) -> None:
@@ -170,8 +173,8 @@ class Engine:
     @double_precision
     def restart(self, rows: Rows, serials: Integers, resets: Integers) -> None:
         """Compute the states of members, none of whose steps is dropped, from the beginning."""
-        for player, batch in self._batches(rows):
-            self.old[rows[batch.mine]] = self._first(player, serials, resets, batch)
+        for mine, first in self._first(rows, serials, resets):
+            self.old[rows[mine]] = first
         late = self.steps.late
         half = rows[self.steps.counts[rows] >= late]
         self._replay(half, self.old, 0, np.full(len(half), late), self.middle)
@@ -188,11 +191,12 @@ class Engine:
             self._replay(rows[~several], self.old, 0, counts[~several], self.now)
 
     def _replay(self, rows: Rows, source: Matrix, first: int, counts: Any, target: Matrix) -> None:
-        for player, batch in self._batches(rows):
-            steps = self.steps.part(rows[batch.places], first)
-            before = source[rows[batch.places]]
-            after = programs.replay(self.layout, player, before, *steps, counts[batch.places])
-            target[rows[batch.mine]] = np.asarray(after)[: batch.size]
+        def replay(player: Player[Any], some: Integers) -> Any:
+            steps = self.steps.part(rows[some], first)
+            return programs.replay(self.layout, player, source[rows[some]], *steps, counts[some])
+
+        for mine, after in self._each("replay", rows, replay):
+            target[rows[mine]] = after
 
     def _append(self, rows: Rows, kind: int, arms: Any, rewards: Any, times: Vector) -> None:
         self.steps.append(rows, kind, arms, rewards, times)
@@ -212,9 +216,11 @@ class Engine:
             self.middle[some] = self.now[some]
 
     def _refresh(self, rows: Rows) -> None:
-        for player, batch in self._batches(rows):
-            after = programs.refresh(self.layout, player, self.now.take(rows[batch.places], axis=0))
-            self.now[rows[batch.mine]] = np.asarray(after)[: batch.size]
+        def refresh(player: Player[Any], some: Integers) -> Any:
+            return programs.refresh(self.layout, player, self.now.take(rows[some], axis=0))
+
+        for mine, after in self._each("refresh", rows, refresh):
+            self.now[rows[mine]] = after
         self.refreshed[rows] = 0
 
     @double_precision
@@ -227,15 +233,15 @@ class Engine:
         shape = len(rows), self.points
         mean, variance, noise = np.zeros(shape), np.zeros(shape), np.zeros(len(rows))
         times = np.maximum(times, self.steps.latest[rows])
-        for player, batch in self._batches(rows):
-            some = batch.places
-            found = programs.predict(
+        self._check_predicts()
+
+        def predict(player: Player[Any], some: Integers) -> Any:
+            return programs.predict(
                 self.layout, player, self.now.take(rows[some], axis=0), times[some]
             )
-            if found is None:
-                raise UnsupportedError("this policy makes no predictions. Use another policy")
-            for into, values in zip((mean, variance, noise), found, strict=True):
-                into[batch.mine] = np.asarray(values)[: batch.size]
+
+        for mine, found in self._each("predict", rows, predict):
+            mean[mine], variance[mine], noise[mine] = found
         return mean, variance, noise
 
     @double_precision
@@ -247,47 +253,61 @@ class Engine:
         Raises:
             UnsupportedError: the policy makes no predictions.
         """
+        self._check_predicts()
         late, counts = self.steps.late, self.steps.counts[rows]
-        squares, numbers = np.zeros((2, len(rows)))
+        total = np.zeros((2, len(rows)))
         for source, first in ((self.old, 0), (self.middle, late)):
-            mine = np.flatnonzero(counts > first)
-            for player, batch in self._batches(rows[mine]):
-                self._check_predicts(player)
-                some, places = rows[mine[batch.places]], mine[batch.mine]
-                last = np.minimum(self.steps.counts[some] - first, late)
-                each = programs.errors(
-                    self.layout, player, source[some], *self.steps.part(some, first), last
-                )
-                squares[places] += np.asarray(each[0])[: batch.size]
-                numbers[places] += np.asarray(each[1])[: batch.size]
+            places = np.flatnonzero(counts > first)
+            total[:, places] += self._errors(rows[places], source, first)
+        squares, numbers = total
         return squares / np.where(numbers > 0, numbers, np.nan)
+
+    def _errors(self, rows: Rows, source: Matrix, first: int) -> Matrix:
+        """Return the sum of squared errors, and their number, among the steps from a place on."""
+        last = np.minimum(self.steps.counts[rows] - first, self.steps.late)
+        total = np.zeros((2, len(rows)))
+
+        def errors(player: Player[Any], some: Integers) -> Any:
+            steps = self.steps.part(rows[some], first)
+            return programs.errors(self.layout, player, source[rows[some]], *steps, last[some])
+
+        for mine, found in self._each("errors", rows, errors):
+            total[:, mine] = found
+        return total
 
     @double_precision
     def read(self, rows: Rows, name: str) -> Vector:
         """Return a reported number of each member; NaN if the policy does not report it."""
         found = np.full(len(rows), np.nan)
         if name in self.players[0].readings:
-            for player, batch in self._batches(rows):
-                values = programs.read(self.layout, player, self.now[rows[batch.places]])[name]
-                found[batch.mine] = np.asarray(values)[: batch.size]
+
+            def read(player: Player[Any], some: Integers) -> Any:
+                return programs.read(self.layout, player, self.now[rows[some]])[name]
+
+            for mine, values in self._each("read", rows, read):
+                found[mine] = values
         return found
 
-    def _check_predicts(self, player: Player[Any]) -> None:
+    def _check_predicts(self) -> None:
+        player = self.players[0]
         state = jax.eval_shape(player.init, jax.random.key(0))
         if jax.eval_shape(player.predict, state, jnp.zeros(())) is None:
             raise UnsupportedError("this policy makes no predictions. Use another policy")
 
-    def _batches(self, rows: Rows) -> Iterator[tuple[Player[Any], "Batch"]]:
-        """Return the batches of some members, by player, members in the same phase together."""
+    def _each(
+        self, name: str, rows: Rows, program: Callable[[Player[Any], Integers], Any]
+    ) -> list[tuple[Integers, Any]]:
+        """Run a program on batches of members, and return their places and what it returns."""
+        return self._batches.run(name, self._groups(rows), program)
+
+    def _groups(self, rows: Rows) -> list[tuple[Player[Any], Integers]]:
+        """Return the places of some members by player, members in the same phase together."""
         if not len(rows):
-            return
+            return []
         whose, phase = self.whose[rows], self.tells[rows] % PHASE
         order = np.lexsort((phase, whose)) if phase.any() or whose.any() else np.arange(len(rows))
         cuts = np.flatnonzero(np.diff(whose[order])) + 1
-        for mine in np.split(order, cuts):
-            player = self.players[whose[mine[0]]]
-            for places in _cut(mine):
-                yield player, places
+        return [(self.players[whose[mine[0]]], mine) for mine in np.split(order, cuts)]
 
 
 class Decisions(NamedTuple):
@@ -296,24 +316,3 @@ class Decisions(NamedTuple):
     points: Integers
     times: Vector
     states: Matrix
-
-
-class Batch:
-    """The places of the members of one batch.
-
-    Attributes:
-        mine: the places, without padding.
-        places: the places with padding, which repeats the first.
-    """
-
-    def __init__(self, mine: Integers, size: int) -> None:
-        self.mine, self.size = mine, len(mine)
-        padding = np.full(size - len(mine), mine[0])
-        self.places = np.concatenate([mine, padding]) if len(padding) else mine
-
-
-def _cut(mine: Integers, sizes: Sequence[int] = programs.SIZES) -> Iterator[Batch]:
-    """Cut places into batches of fixed sizes."""
-    for first in range(0, len(mine), sizes[-1]):
-        some = mine[first : first + sizes[-1]]
-        yield Batch(some, next(size for size in sizes if size >= len(some)))

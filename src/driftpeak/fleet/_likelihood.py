@@ -6,8 +6,10 @@ Member i has the function \(f_i(t) = \Phi\,(\mu(t) + w_i(t))\), with features \(
 \[\operatorname{Cov}(w_i(s), w_i(t)) = \Sigma\, e^{-\kappa |t - s|},\]
 
 so the drift is \(\epsilon = 1 - e^{-2\kappa}\) per unit of time. The population mean \(\mu(t)\) is
-a constant plus harmonics of one period; its coefficients have the prior \(N(0, I)\) and are
-integrated out. With \(y_i\) the observations of member i, \(X_i\) their regressors,
+a constant plus harmonics of one period. The constant has the prior \(N(0, \tau^2 I)\) and the
+coefficients of the harmonics \(N(0, I)\). A level of all arms has variance 100. All of them are
+integrated out. A small \(\tau\) means that the members have no more in common than the level. With
+\(y_i\) the observations of member i, \(X_i\) their regressors,
 \(V_i = (H_i \Sigma H_i^\top) \circ R_i + \sigma^2 I\), where the rows of \(H_i\) are those of
 \(\Phi\) that were observed, and the sums
 
@@ -32,6 +34,12 @@ HARMONICS = 2
 """Number of harmonics of a period."""
 
 
+LEVEL = 10.0
+"""Prior standard deviation of the level of all arms."""
+CENTRES = np.array([0.0, -2.0, -4.0, 0.0])
+"""Centres of the weak priors of the logarithms of scale, noise variance, rate and tau."""
+
+
 class Observations(NamedTuple):
     """The observations of m members, at most p of each."""
 
@@ -48,11 +56,13 @@ class Parameters(NamedTuple):
         root: a root of \\(\\Sigma\\), shape `(r, r)`.
         log_noise: logarithm of \\(\\sigma^2\\).
         log_rate: logarithm of \\(\\kappa\\), per unit of time.
+        log_common: logarithm of \\(\\tau\\).
     """
 
     root: Float[Array, "r r"]
     log_noise: Float[Array, ""]
     log_rate: Float[Array, ""]
+    log_common: Float[Array, ""]
 
 
 class Sums(NamedTuple):
@@ -63,11 +73,14 @@ class Sums(NamedTuple):
     number: Float[Array, ""]
 
 
-def waves(times: Float[Array, "m p"], frequency: Any, count: int) -> Float[Array, "m p j"]:
-    """Return 1, and cosines and sines of some harmonics, which are 0 if the frequency is 0."""
+def waves(
+    times: Float[Array, "m p"], frequency: Any, count: int, constant: Any
+) -> Float[Array, "m p j"]:
+    """Return a constant, and cosines and sines of some harmonics; they are 0 at frequency 0."""
     angles = 2 * jnp.pi * frequency * times[:, :, None] * jnp.arange(1.0, 1 + count)[None, None]
     pairs = jnp.concatenate([jnp.cos(angles), jnp.sin(angles)], axis=-1)
-    return jnp.concatenate([jnp.ones((*times.shape, 1)), (frequency > 0) * pairs], axis=-1)
+    ones = jnp.ones((*times.shape, 1))
+    return jnp.concatenate([constant * ones, (frequency > 0) * pairs], axis=-1)
 
 
 def factored(
@@ -93,12 +106,17 @@ def sums(
     frequency: Float[Array, ""],
     harmonics: int = HARMONICS,
 ) -> Sums:
-    """Return the sums over the members, by which the likelihood depends on the observations."""
+    """Return the sums over the members, by which the likelihood depends on the observations.
+
+    Regressors are multiplied by the standard deviations, so that all coefficients have variance 1.
+    The level is the last.
+    """
     rows, factor = factored(parameters, features, seen)
-    basis = waves(seen.times, frequency, harmonics)
+    basis = waves(seen.times, frequency, harmonics, jnp.exp(parameters.log_common))
     regressors = (basis[..., None] * rows[:, :, None, :]).reshape(*rows.shape[:2], -1)
+    level = LEVEL * seen.present[..., None]
     rewards = jnp.where(seen.present, seen.rewards, 0.0)
-    both = jnp.concatenate([regressors, rewards[..., None]], axis=-1)
+    both = jnp.concatenate([regressors, level, rewards[..., None]], axis=-1)
     white = solve_triangular(factor, both, lower=True)
     x, y = white[..., :-1], white[..., -1]
     flat = x.reshape(-1, x.shape[-1])
@@ -115,10 +133,10 @@ def log_likelihood(total: Sums) -> Float[Array, ""]:
     return -0.5 * (total.number - (explained**2).sum() + logs)
 
 
-def coefficients(total: Sums) -> tuple[Float[Array, " q"], Float[Array, "q q"]]:
-    """Return mean and covariance of the coefficients of the population mean."""
-    covariance = jnp.linalg.inv(jnp.eye(len(total.vector)) + total.matrix)
-    return covariance @ total.vector, covariance
+def coefficients(total: Sums) -> tuple[Float[Array, " q"], Float[Array, "p p"]]:
+    """Return the mean of the coefficients, and the covariance of all but the level given it."""
+    precision = jnp.eye(len(total.vector)) + total.matrix
+    return jnp.linalg.solve(precision, total.vector), jnp.linalg.inv(precision[:-1, :-1])
 
 
 def unpacked(vector: Float[Array, " q"], rank: int) -> Parameters:
@@ -127,7 +145,7 @@ def unpacked(vector: Float[Array, " q"], rank: int) -> Parameters:
     lower = jnp.zeros((rank, rank)).at[np.tril_indices(rank)].set(vector[:count])
     diagonal = jnp.diag(jnp.exp(jnp.diagonal(lower)))
     root = jnp.exp(vector[count]) * (jnp.tril(lower, -1) + diagonal)
-    return Parameters(root, vector[count + 1], vector[count + 2])
+    return Parameters(root, *vector[count + 1 :])
 
 
 @partial(jax.jit, static_argnames="rank")
@@ -146,9 +164,7 @@ def objective(
     root = parameters.root / scale
     inverse = solve_triangular(root, jnp.eye(rank), lower=True)
     shape = 2 * jnp.log(jnp.diagonal(root)).sum() + (inverse**2).sum() - rank
-    weak = (
-        vector[count] ** 2 + (parameters.log_noise + 2) ** 2 + (parameters.log_rate + 4) ** 2
-    ) / 18
+    weak = ((vector[count:] - CENTRES) ** 2).sum() / 18
     penalty = 0.5 * (rank + 2) * shape + weak
     value = log_likelihood(sums(parameters, features, seen, frequency)) - penalty
     return -value / jnp.maximum(seen.present.sum(), 1)

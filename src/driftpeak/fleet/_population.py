@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import Matrix, Vector
 from driftpeak.fleet import _likelihood as likelihood
-from driftpeak.fleet._likelihood import HARMONICS, Observations
+from driftpeak.fleet._likelihood import CENTRES, HARMONICS, LEVEL, Observations
 
 ITERATIONS = 40
 """Largest number of iterations of a fit."""
@@ -100,24 +100,26 @@ def fit(
         jnp.asarray(present),
     )
     count = rank * (rank + 1) // 2
-    first = np.zeros(count + 3) if start is None else np.array(start)
-    if start is None:
-        first[count + 1 :] = -2.0, -4.0
+    first = np.concatenate([np.zeros(count), CENTRES])
+    if start is not None:
+        first[: len(start)] = start  # earlier versions stored no tau
     best = _maximised(first, scaled, data, 0.0, rank)
     frequency = _frequency(best, scaled, data, rank) if periodic else 0.0
     if frequency:
         best = _maximised(best, scaled, data, frequency, rank)
     parameters, found, uncertain = _coefficients(best, scaled, data, frequency, rank)
+    common = np.exp(float(parameters.log_common))
     root = np.linalg.cholesky(
-        np.asarray(parameters.root @ parameters.root.T) + np.asarray(uncertain)[:rank, :rank]
+        np.asarray(parameters.root @ parameters.root.T)
+        + common**2 * np.asarray(uncertain)[:rank, :rank]
     )
-    each = np.asarray(found).reshape(-1, rank) @ np.asarray(scaled).T * spread
+    each = np.asarray(found)[:-1].reshape(-1, rank) @ np.asarray(scaled).T * spread
     cosines, sines = np.zeros((2, HARMONICS, len(features)))
     if frequency:
         cosines, sines = each[1 : 1 + HARMONICS], each[1 + HARMONICS :]
     rate = float(np.exp(parameters.log_rate)) / unit
     made = Population(
-        mean=centre + each[0],
+        mean=centre + LEVEL * float(found[-1]) * spread + common * each[0],
         factor=np.asarray(scaled) @ root * spread,
         noise_variance=float(np.exp(parameters.log_noise)) * spread**2,
         drift=float(-np.expm1(-2 * rate)),
@@ -137,8 +139,8 @@ def _maximised(first: Any, features: Any, seen: Observations, frequency: Any, ra
         found, slope = likelihood.objective(vector, features, seen, frequency, rank)
         return float(found), np.asarray(slope)
 
-    count = len(first) - 3
-    bounds = [(-8.0, 8.0)] * count + [(-8.0, 4.0), (-14.0, 4.0), (-12.0, 1.0)]
+    count = len(first) - len(CENTRES)
+    bounds = [(-8.0, 8.0)] * count + [(-8.0, 4.0), (-14.0, 4.0), (-12.0, 1.0), (-6.0, 4.0)]
     return minimize(
         value, first, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": ITERATIONS}
     ).x

@@ -17,7 +17,7 @@ from driftpeak.fleet._layout import Layout
 from driftpeak.policies import Player
 
 CHUNK = 128
-SIZES = (16, CHUNK, 8 * CHUNK)
+SIZES = (16, CHUNK, 4 * CHUNK)
 """Sizes of batches: a batch is padded to the next of them, so that few programs are compiled."""
 ASK, TELL = 0, 1
 """Kinds of steps that are replayed."""
