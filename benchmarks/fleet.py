@@ -5,7 +5,9 @@ figures are pairs of ask and tell per second after compilation, for TV-GP-UCB an
 ratio to the speed of as many `Optimizer` objects (extrapolated from 100). `simulate` with 1,000
 trials of the same policies is measured for comparison: it has no separate calls. The speed of a
 shared machine varies; the processor time of one pair varies less. TV-GP-UCB then runs with a
-journal until it holds OBSERVATIONS observations, and the fleet is opened again.
+journal until it holds OBSERVATIONS observations, and the fleet is opened again. Last, both policies
+run as a `ShardedFleet` with journals on two Dask workers of this machine, one thread each, and all
+members are asked and answered at once.
 
     MEMBERS=2000 OBSERVATIONS=20000 python -m benchmarks fleet
 """
@@ -16,8 +18,10 @@ import time
 from typing import Any
 
 import numpy as np
+from distributed import Client, LocalCluster
 
 import driftpeak as dp
+from driftpeak.fleet import ShardedFleet
 
 MEMBERS = int(os.environ.get("MEMBERS", "10000"))
 OBSERVATIONS = int(os.environ.get("OBSERVATIONS", "1000000"))
@@ -53,7 +57,24 @@ def run() -> dict[str, Any]:
             f"{name}: KiB per member": fleet.bytes_per_member / 1024,
         }
     policy = rounds["TV-GP-UCB"][0]
-    return figures | stored(prior, policy, figures["TV-GP-UCB: pairs per second"])
+    figures |= stored(prior, policy, figures["TV-GP-UCB: pairs per second"])
+    for name, (policy, passes) in rounds.items():
+        figures[f"{name}: pairs per second on two workers"] = sharded(prior, policy, passes)
+    return figures
+
+
+def sharded(prior: dp.Prior, policy: Any, passes: int) -> float:
+    """Return the pairs per second of a fleet on two workers, with journals."""
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        LocalCluster(**settings, silence_logs=50) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        fleet = ShardedFleet(client, prior.domain, MEMBERS, policy=policy, storage=folder, shards=2)
+        play(fleet, np.random.default_rng(0), 1, MEMBERS)
+        wall, _ = play(fleet, np.random.default_rng(0), passes, MEMBERS)
+    return passes * MEMBERS / wall
 
 
 def stored(prior: dp.Prior, policy: Any, in_memory: float) -> dict[str, Any]:
@@ -78,13 +99,15 @@ def stored(prior: dp.Prior, policy: Any, in_memory: float) -> dict[str, Any]:
     }
 
 
-def play(fleet: dp.Fleet, generator: np.random.Generator, passes: int) -> tuple[float, float]:
+def play(
+    fleet: Any, generator: np.random.Generator, passes: int, batch: int = BATCH
+) -> tuple[float, float]:
     """Ask and answer all members in batches, and return the seconds, and those of processors."""
     spent = np.zeros(2)
     for _ in range(passes):
-        for some in generator.permutation(MEMBERS).reshape(-1, BATCH):
-            rewards = generator.normal(size=BATCH)
-            times = fleet.observations[some] + generator.random(BATCH)
+        for some in generator.permutation(MEMBERS).reshape(-1, batch):
+            rewards = generator.normal(size=batch)
+            times = fleet.observations[some] + generator.random(batch)
             started = np.array([time.perf_counter(), time.process_time()])
             asked = fleet.ask(some, time=times)
             fleet.tell(asked.ids, rewards)

@@ -80,17 +80,20 @@ def equal_states(one, other):
 
 
 @pytest.mark.slow
-def test_the_shards_are_one_fleet(client, tmp_path):
+@pytest.mark.parametrize("kind", ["folder", "sqlite", "postgresql"])
+def test_the_shards_are_one_fleet(client, tmp_path, kind, request):
     """Ids, choices, times and posteriors are those of a `Fleet`, also after it is resumed."""
-    single, sharded = alone(storage=tmp_path / "one"), make(client, tmp_path)
+    where = {"folder": str(tmp_path), "sqlite": f"sqlite:///{tmp_path}/fleets"}.get(kind)
+    where = where or request.getfixturevalue("postgresql")
+    single, sharded = alone(storage=tmp_path / "one"), make(client, where)
     assert_equal(play(single, 1, 5), play(sharded, 1, 5))
     equal_states(single, sharded)
     assert set(sharded.places) == set(client.scheduler_info()["workers"])
-    again = ShardedFleet.load(client, tmp_path)
+    again = ShardedFleet.load(client, where)
     assert "3 shards" in repr(again)
     assert_equal(play(single, 5, 8), play(again, 5, 8))
     equal_states(single, again)
-    stored = [verify(store_of(str(tmp_path), "fleet", shard)) for shard in range(3)]
+    stored = [verify(store_of(where, "fleet", shard)) for shard in range(3)]
     whole = verify(open_store(tmp_path / "one"))["observations"]
     assert sum(one["observations"] for one in stored) == whole > 20
 
