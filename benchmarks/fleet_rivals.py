@@ -56,8 +56,8 @@ def run() -> dict[str, Any]:
                     pairs = STEPS * MEMBERS / each["processor"]
                     speed[library] = max(pairs, speed.get(library, 0.0))
         for share in ("none", "all"):
-            found = regret(functions, noise, share)
-            regrets.setdefault(f"fleet, share={share!r}", []).append(found)
+            mean = regret(functions, noise, share)
+            regrets.setdefault(f"fleet, share={share!r}", []).append(mean)
     means = {name: float(np.mean(each)) for name, each in regrets.items()}
     figures = missing | {f"{name}: regret": mean for name, mean in means.items()}
     others = [name for name in means if not name.startswith("fleet")]
