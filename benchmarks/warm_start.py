@@ -11,51 +11,67 @@ days 3 and 4, and on days 5 and 6, and the hour from which the sum of all result
 schedule's (the median; None if this is not the case for half of the plants after six days).
 
 `WARM_SEEDS` sets the number of plants, 20 by default, and `WARM_DIMENSIONS` the numbers of
-parameters, "1 2 4 8" by default.
+parameters, "1 2 4 8" by default. `benchmarks/measured/warm_start.jsonl` holds the plays; delete it
+to repeat them.
 """
 
 import os
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import driftpeak as dp
+from benchmarks._kept import Kept
 
+FILE = Path(__file__).parent / "measured" / "warm_start.jsonl"
 SEEDS = int(os.environ.get("WARM_SEEDS", "20"))
 DIMENSIONS = [int(word) for word in os.environ.get("WARM_DIMENSIONS", "1 2 4 8").split()]
-DAYS = {"days 1 and 2": (0, 48), "days 3 and 4": (48, 96), "days 5 and 6": (96, 144)}
-HOURS, MIDNIGHT = 144, datetime(2026, 3, 2)
+WAYS = ("without", "from the schedule")
+HOURS, BLOCK, MIDNIGHT = 144, 12, datetime(2026, 3, 2)
+DAYS = {"days 1 and 2": slice(0, 4), "days 3 and 4": slice(4, 8), "days 5 and 6": slice(8, 12)}
 TARGETS = {f"{d} parameters, from the schedule: days 1 and 2": ">= 0.95" for d in DIMENSIONS}
 
 
 def run() -> dict[str, Any]:
     """Return shares of the schedule's result, and hours until driftpeak pays off."""
-    figures: dict[str, Any] = {}
+    kept, figures = Kept(FILE), dict[str, Any]()
     for dimension in DIMENSIONS:
-        for way in ("without", "from the schedule"):
-            pairs = [play(dimension, seed, way == "from the schedule") for seed in range(SEEDS)]
-            own, other = np.array(pairs).transpose(1, 0, 2)
-            name = f"{dimension} parameters, {way}"
-            for part, (first, last) in DAYS.items():
-                shares = own[:, first:last].mean(axis=1) / other[:, first:last].mean(axis=1)
-                figures[f"{name}: {part}"] = float(shares.mean())
-                figures[f"{name}: {part}, standard error"] = float(
-                    shares.std(ddof=1) / np.sqrt(SEEDS)
-                )
-            figures[f"{name}: hours until it pays off"] = median(own, other)
+        for way in WAYS:
+            for seed in range(SEEDS):
+                if kept.get((dimension, way, seed)) is None:
+                    kept.keep((dimension, way, seed), summary(*play(dimension, seed, way)))
+            rows = [kept.get((dimension, way, seed)) for seed in range(SEEDS)]
+            figures |= {f"{dimension} parameters, {way}: {k}": v for k, v in table(rows).items()}
     return figures
 
 
-def median(own: Any, other: Any) -> float | None:
-    """Return the median of the hour from which the sum of `own` stays above the sum of `other`."""
-    behind = np.cumsum(own - other, axis=1) <= 0
-    last = np.array([np.flatnonzero(one).max(initial=-1) for one in behind]) + 1.0
-    middle = float(np.median(np.where(last < HOURS, last, np.inf)))
-    return middle if np.isfinite(middle) else None
+def summary(own: Any, other: Any) -> dict[str, Any]:
+    """Return means of 12 hours, and the hour from which the sum of `own` stays above `other`'s."""
+    behind = np.flatnonzero(np.cumsum(own - other) <= 0)
+    hour = int(behind.max(initial=-1)) + 1
+    each = {"own": own, "schedule": other}
+    means = {name: values.reshape(-1, BLOCK).mean(axis=1).round(3) for name, values in each.items()}
+    return {name: values.tolist() for name, values in means.items()} | {
+        "pays_after": hour if hour < HOURS else None
+    }
 
 
-def play(dimension: int, seed: int, scheduled: bool) -> tuple[Any, Any]:
+def table(rows: list[Any]) -> dict[str, float | None]:
+    """Return the figures of the plants of one number of parameters and one way."""
+    figures: dict[str, float | None] = {}
+    own, other = (np.array([row[name] for row in rows]) for name in ("own", "schedule"))
+    for part, blocks in DAYS.items():
+        shares = own[:, blocks].mean(axis=1) / other[:, blocks].mean(axis=1)
+        figures[part] = float(shares.mean())
+        figures[f"{part}, standard error"] = float(shares.std(ddof=1) / np.sqrt(len(rows)))
+    hours = [np.inf if row["pays_after"] is None else row["pays_after"] for row in rows]
+    middle = float(np.median(hours))
+    return figures | {"hours until it pays off": middle if np.isfinite(middle) else None}
+
+
+def play(dimension: int, seed: int, way: str) -> tuple[Any, Any]:
     """Return the results of driftpeak and of the schedule by hour, without measurement errors."""
     generator = np.random.default_rng([seed, dimension, 9])
     middle, swing = generator.uniform([[0.4], [0.05]], [[0.6], [0.25]], (2, dimension))
@@ -71,7 +87,7 @@ def play(dimension: int, seed: int, scheduled: bool) -> tuple[Any, Any]:
         dp.Box({name: dp.Float(0, 1) for name in names}),
         maximize=True,
         seed=seed,
-        schedule=schedule if scheduled else None,
+        schedule=schedule if way == WAYS[1] else None,
     )
     own, other = np.zeros(HOURS), np.zeros(HOURS)
     for hour in range(HOURS):

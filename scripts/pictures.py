@@ -18,7 +18,7 @@ import driftpeak as dp
 from driftpeak.experiments.running.runner import read_results
 from driftpeak.experiments.tournament.figures import heat_map, overview
 from driftpeak.live.plots import track_figure
-from driftpeak.plots import COLOURS, map_figure, new_figure, tidy
+from driftpeak.plots import BAND, COLOURS, map_figure, new_figure, tidy
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.rivals import FIELD
@@ -26,6 +26,7 @@ from benchmarks.rivals import FIELD
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
 PLAYED, GROWTH = MEASURED / "field.jsonl", MEASURED / "scaling.jsonl"
+STARTS = MEASURED / "warm_start.jsonl"
 CONTESTS = {
     "50 evaluations": "50 evaluations, computing time ignored",
     "0.1 s, at most 500 calls in 60 s": "60 seconds, computing time included",
@@ -171,6 +172,34 @@ def scaling() -> None:
     figure.savefig(IMAGES / "scaling.png", dpi=110)
 
 
+def warm_start() -> None:
+    """Draw how far studies are above a schedule by hour, with and without starting from it."""
+    rows = [json.loads(line) for line in STARTS.read_text().splitlines()]
+    dimensions = sorted({row["key"][0] for row in rows})
+    figure = new_figure(2.6 * len(dimensions), 3.2)
+    panels = figure.subplots(1, len(dimensions), sharey=True)
+    for axes, dimension in zip(panels, dimensions, strict=True):
+        for way, colour, line in (
+            ("from the schedule", COLOURS[0], "-"),
+            ("without", COLOURS[1], ":"),
+        ):
+            plays = [row for row in rows if row["key"][:2] == [dimension, way]]
+            gains = np.array([np.subtract(row["own"], row["schedule"]) for row in plays])
+            mean, error = gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(len(gains))
+            days = np.arange(0.25, gains.shape[1] / 2, 0.5)
+            label = way if way != "without" else "without the schedule"
+            axes.plot(days, mean, line, color=colour, linewidth=2.2, label=label)
+            axes.fill_between(days, mean - error, mean + error, color=colour, alpha=BAND,
+                              linewidth=0)  # fmt: skip
+        axes.axhline(0, color="black", linewidth=0.8)
+        axes.set_title(f"{dimension} parameter{'s' * (dimension > 1)}", fontsize=10)
+        axes.set(xlabel="day", xlim=(0, 6), ylim=(-36, 22))
+        tidy(axes)
+    panels[0].set_ylabel("result minus the schedule's")
+    panels[0].legend(loc="lower right", frameon=False, fontsize=8)
+    figure.savefig(IMAGES / "warm-start.png", dpi=110)
+
+
 def moving() -> None:
     """Draw an extruder with and without the cost of moves in the optimiser."""
     made = runpy.run_path(str(EXAMPLES / "running_system" / "moves_that_cost.py"))
@@ -195,6 +224,7 @@ if __name__ == "__main__":
     tracks()
     field()
     scaling()
+    warm_start()
     if len(sys.argv) > 1:
         tournament(Path(sys.argv[1]))
     live()

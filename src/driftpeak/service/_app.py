@@ -15,6 +15,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.numerics.threads import single_threaded_lapack
 from driftpeak.service._fleets import Fleets, router as fleets
@@ -32,6 +33,7 @@ LOCAL = ("localhost", "127.0.0.1", "[::1]")
 TITLE = "driftpeak"
 
 
+@checked
 def make_app(
     place: Place,
     *,
@@ -93,7 +95,9 @@ def _page() -> ASGIApp:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return await show_problem(request, ProblemError("invalid", in_words(error.errors())))
+    body = getattr(request.scope["route"], "body_field", None)
+    fields = () if body is None else body.field_info.annotation.model_fields
+    return await show_problem(request, ProblemError("invalid", in_words(error.errors(), fields)))
 
 
 async def _http(request: Request, error: Exception) -> Response:

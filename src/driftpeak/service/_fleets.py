@@ -226,7 +226,7 @@ async def _read(request: Request, kind: type[Body]) -> Any:
         return kind.model_validate_json(body)
     except ValidationError as error:
         errors = [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
-        raise ProblemError("invalid", in_words(errors)) from None
+        raise ProblemError("invalid", in_words(errors, kind.model_fields)) from None
 
 
 def _arrow() -> Any:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +18,7 @@ from driftpeak._core.errors import (
     StudyMismatchError,
     StudyNotFoundError,
     error_classes,
+    nearest,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -160,8 +161,13 @@ BRANCH = re.compile(r"bool|int|float|str|list|dict|none|nullable|.*[\[(].*|const
 """Names of a union's members, at the end of the place of an error."""
 
 
-def in_words(errors: Sequence[Any]) -> str:
-    """Return pydantic's errors about a request as text, without the request's values."""
+def in_words(errors: Sequence[Any], fields: Collection[str] = ()) -> str:
+    """Return pydantic's errors about a request as text, without the request's values.
+
+    Arguments:
+        errors: the errors.
+        fields: names of the fields of the request's body, for messages about unknown fields.
+    """
     by_field: dict[str, list[str]] = {}
     for error in errors:
         kind, (_, *place) = error["type"], error["loc"]
@@ -171,6 +177,8 @@ def in_words(errors: Sequence[Any]) -> str:
         while place and isinstance(place[-1], str) and BRANCH.fullmatch(place[-1]):
             place.pop()
         words = "is required" if kind == "missing" else "is not a field of this request"
+        if kind == "extra_forbidden" and len(place) == 1 and fields:
+            words += f", which has {', '.join(fields)}.{nearest(str(place[0]), fields)}"
         if kind not in ("missing", "extra_forbidden"):
             accepted = ACCEPTED.get(kind)
             known = accepted and accepted.format(**error.get("ctx", {}))

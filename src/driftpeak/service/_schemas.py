@@ -45,7 +45,7 @@ class New(Body):
     moving_cost: Number | dict[str, Number] | None = None
     constraints: Annotated[Values | None, named("Constraints", optional=True)] = None
     safe_start: list[Values] | None = Field(None, max_length=1_000)
-    schedule: Annotated[Values | None, named("Schedule", optional=True)] = None
+    schedule: Annotated[Values | list[Values] | None, named("Schedule", optional=True)] = None
 
 
 class Ask(Body):

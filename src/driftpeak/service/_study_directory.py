@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, StorageError, shown
 from driftpeak.live._study.storage import Store, open_store
 from driftpeak.service._names import is_name
@@ -67,6 +68,7 @@ class Tables(Place):
         return self._database.of(name)
 
 
+@checked
 def open_place(storage: str) -> Place:
     """Open the storage of a path or an address; a missing folder is created.
 

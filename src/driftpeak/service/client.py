@@ -125,8 +125,8 @@ class Client:
             space: a `Box`, `Arms` or `Grid`, also with a context, or the data of `space_to_data`.
             maximize: whether to maximise the reward.
             options: as for `Optimizer`: policy (or the data of `policy_to_data`), seed, horizon,
-                start, max_travel, moving_cost, constraints (as data), safe_start, schedule (also as
-                data).
+                start, max_travel, moving_cost, safe_start, constraints and schedule (also as data).
+                A constraint that is a function must be registered in the service under its name.
 
         Raises:
             DriftpeakError: the service refuses an argument, or another study has this name.
@@ -140,9 +140,10 @@ class Client:
             from driftpeak.live._study.policy_data import policy_to_data
 
             policy = policy_to_data(policy)
-        schedule = options.get("schedule")
-        if schedule is not None and not isinstance(schedule, Mapping):
-            options["schedule"] = schedule.to_data()
+        if hasattr(options.get("schedule"), "to_data"):
+            options["schedule"] = options["schedule"].to_data()
+        if options.get("constraints") is not None:
+            options["constraints"] = _constraints_as_data(options["constraints"])
         body = {"name": name, "space": space, "maximize": maximize, "policy": policy, **options}
         self.call("POST", "studies", body, again=True)
         return Study(self, name)
@@ -556,6 +557,20 @@ class Study:
     def _path(self, path: str) -> str:
         whole = f"studies/{quote(self.name, safe='')}"
         return f"{whole}/{path}" if path else whole
+
+
+def _constraints_as_data(constraints: Any) -> Any:
+    """Return constraints, of which each may be an object or data, as data."""
+    if not isinstance(constraints, Mapping):
+        return constraints
+    objects = {
+        name: one for name, one in constraints.items() if callable(one) or hasattr(one, "at_most")
+    }
+    if not objects:
+        return constraints
+    from driftpeak.live._space.constraint_data import constraints_to_data
+
+    return {**constraints, **constraints_to_data(objects)}
 
 
 class _NotSentError(Exception):

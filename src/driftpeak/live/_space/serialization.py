@@ -66,6 +66,7 @@ def space_to_data(space: Space) -> dict[str, object]:
     return {"arms": arms, "names": list(space.names)}
 
 
+@checked
 def space_from_data(data: object) -> Space:
     """Return the space that a dictionary describes.
 

@@ -233,7 +233,13 @@ class Inspectable(Shared, EventSourced):
     def _settings(self, what: str, given: object) -> list[ParameterValues]:
         """Return a list of valid settings."""
         kind = f"mappings of {', '.join(self.coding.names)}"
-        return [self.coding.clean(setting) for setting in listed(what, given, kind)]
+        settings = list[ParameterValues]()
+        for number, setting in enumerate(listed(what, given, kind), start=1):
+            try:
+                settings.append(self.coding.clean(setting))
+            except DriftpeakError as error:
+                raise DriftpeakError(f"{what}, number {number}: {error}") from None
+        return settings
 
     def _estimate(self, peak: Peak, when: float, context: ParameterValues) -> EstimatedPeak:
         return EstimatedPeak(

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
+from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, positive
 from driftpeak._core.extras import message
 from driftpeak.live._study.storage.journal import Journal
@@ -28,6 +29,7 @@ TIMEOUT = 30.0  # seconds to wait for another process
 KINDS = "a path, journal:///PATH, sqlite:///PATH or postgresql://USER:PASSWORD@HOST/DATABASE"
 
 
+@checked
 def open_store(storage: Storage, name: str | None = None) -> Store:
     """Return the store of a path or an address.
 
