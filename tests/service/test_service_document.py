@@ -178,7 +178,12 @@ def test_a_study_is_deleted_after_confirmation(tmp_path, kind):
         ),
         ("tell", {"suggestion": 1}, "reward is required"),
         ("tell", {"reward": "5"}, "reward must be true or false or a number"),
-        ("tell", {"reward": 1, "rewrad": 2}, "rewrad is not a field of this request"),
+        (
+            "tell",
+            {"reward": 1, "rewrad": 2},
+            "rewrad is not a field of this request, which has suggestion, setting, reward, time, "
+            "actual, noise, trials, constraints, context. Did you mean 'reward'?",
+        ),
         ("tell", {"reward": 1, "constraints": {"heat": "x"}}, "constraints.heat must be a number"),
         ("ask", [], "the body must be an object"),
         ("forget", {"confirm": "x" * 101}, "confirm must be text of at most 100 characters"),

@@ -196,7 +196,7 @@ def finished(copy):
     return copy
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_both_are_on_the_command_line_and_in_the_package(finished):
     """`driftpeak compare` runs the new policy in the new environment."""
     words = ("compare", "--environment", "wave", "--policy", "epsilon-greedy")
@@ -205,7 +205,7 @@ def test_both_are_on_the_command_line_and_in_the_package(finished):
     execute(finished, "-c", "import driftpeak as dp; dp.EpsilonGreedy, dp.environments.Wave")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_existing_tests_cover_the_new_policy(finished):
     tests = (
         "tests/core/test_registries.py",
@@ -221,7 +221,7 @@ def test_the_existing_tests_cover_the_new_policy(finished):
         assert name not in out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_formatter_linter_and_types_accept_both(finished):
     new = ("src/driftpeak/policies/epsilon_greedy.py", "src/driftpeak/environments/wave.py")
     execute(finished, "-m", "ruff", "check", "-q", "src")
