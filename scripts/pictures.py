@@ -193,7 +193,7 @@ def warm_start() -> None:
                               linewidth=0)  # fmt: skip
         axes.axhline(0, color="black", linewidth=0.8)
         axes.set_title(f"{dimension} parameter{'s' * (dimension > 1)}", fontsize=10)
-        axes.set(xlabel="day", xlim=(0, 6), ylim=(-36, 22))
+        axes.set(xlabel="day", xlim=(0, 6), ylim=(-50, 22))
         tidy(axes)
     panels[0].set_ylabel("result minus the schedule's")
     panels[0].legend(loc="lower right", frameon=False, fontsize=8)
