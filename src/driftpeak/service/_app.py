@@ -95,8 +95,8 @@ def _page() -> ASGIApp:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    body = getattr(request.scope["route"], "body_field", None)
-    fields = () if body is None else body.field_info.annotation.model_fields
+    body = getattr(request.scope.get("route"), "body_field", None)
+    fields = getattr(body and body.field_info.annotation, "model_fields", ())
     return await show_problem(request, ProblemError("invalid", in_words(error.errors(), fields)))
 
 
