@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import driftpeak as dp
 from driftpeak import DriftpeakError, StudyMismatchError
@@ -187,6 +188,49 @@ def test_invalid_calls_change_nothing(call: object, message: str) -> None:
     with pytest.raises(DriftpeakError, match=message):
         call(made)  # type: ignore[operator]
     assert (made.optimizer.snapshot(), made.members) == before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("probability", [0.0, 0.5, 1.0])
+def test_a_share_of_the_hyperparameters_is_random(probability: float) -> None:
+    """The optimiser's suggestions are near 0.1, where the reward is; random ones are log-uniform.
+
+    With a fixed seed; a correct program fails for one seed in a thousand.
+    """
+    made = reported({"a": 1.0, "b": 5.0}, resample_probability=probability)
+    for number in range(40):
+        rate = 0.1 * 10 ** (number % 5 / 10 - 0.2)
+        made.optimizer.tell({"rate": rate, "width": 3}, -100 * np.log10(10 * rate) ** 2, number)
+    rates = []
+    for _ in range(60):
+        rates.append(made.explore("a", "b")["rate"])
+        made._cancel(made.members["a"])
+    far = sum(not 0.05 < rate < 0.2 for rate in rates)
+    share = probability * (1 - np.log(4) / np.log(100))
+    low, high = scipy.stats.binom.ppf([0.0005, 0.9995], 60, share)
+    assert low <= far <= high
+
+
+def test_random_hyperparameters_meet_conditions() -> None:
+    space = dp.Box(
+        optimizer=dp.Categorical("sgd", "adam"),
+        momentum=dp.Float(0, 1, when={"optimizer": "sgd"}),
+    )
+    made = dp.PopulationBasedBandit(
+        space, maximize=True, policy=dp.DriftingGP(learn=False), resample_probability=1
+    )
+    for number, member in enumerate("abcd"):
+        made.add(member, metric=0.0)
+        made.report(member, float(number), time=1.0)
+    for _ in range(12):
+        setting = made.explore("a", "d")
+        assert ("momentum" in setting) == (setting["optimizer"] == "sgd")
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.5, math.nan])
+def test_the_probability_of_random_hyperparameters_is_one(probability: object) -> None:
+    with pytest.raises(DriftpeakError, match="resample_probability"):
+        population("", resample_probability=probability)
 
 
 @pytest.mark.parametrize("quantile", [0, 0.6, -1, math.nan, 7])

@@ -18,7 +18,7 @@ from ray.tune.search.sample import (
 )
 from ray.tune.utils.util import flatten_dict, unflatten_dict
 
-from driftpeak._core.errors import DriftpeakError, shown
+from driftpeak._core.errors import DriftpeakError, shown, unit_interval
 from driftpeak.live._engines.setup import LivePolicy
 from driftpeak.live._population import PopulationBasedBandit
 from driftpeak.live._space.box import Box
@@ -41,8 +41,8 @@ class DriftPB2(PopulationBasedTraining):
             9)`, `tune.choice(["sgd", "adam"])`), or a parameter of driftpeak, which may be
             conditional (`dp.Float(0, 1, when={"optimizer": "sgd"})`). The values of an inactive
             parameter are None.
-        policy, seed, storage: as for `PopulationBasedBandit`. With a storage, a restored run keeps
-            its observations.
+        resample_probability, policy, seed, storage: as for `PopulationBasedBandit`. With a storage,
+            a restored run keeps its observations.
 
     Raises:
         DriftpeakError: the hyperparameters are missing or cannot be converted.
@@ -62,6 +62,7 @@ class DriftPB2(PopulationBasedTraining):
         synch: bool = False,
         custom_explore_fn: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
         *,
+        resample_probability: float = 0.5,
         policy: LivePolicy | None = None,
         seed: int = 0,
         storage: Storage | None = None,
@@ -90,6 +91,7 @@ class DriftPB2(PopulationBasedTraining):
         )
         self._space = Box(parameters)
         self._ranges = {name for name, bounds in flat.items() if isinstance(bounds, list | tuple)}
+        self._resample_probability = unit_interval("resample_probability", resample_probability)
         self._policy, self._seed, self._storage = policy, seed, storage
         self._population: PopulationBasedBandit | None = None
 
@@ -101,6 +103,7 @@ class DriftPB2(PopulationBasedTraining):
                 self._space,
                 maximize=self._mode == "max",
                 quantile=self._quantile_fraction or 0.25,  # the trials to copy are chosen by Ray
+                resample_probability=self._resample_probability,
                 policy=self._policy,
                 seed=self._seed,
                 storage=self._storage,

@@ -14,6 +14,7 @@ from driftpeak.live._optimizer import Optimizer
 from driftpeak.live._space.encoding import Space
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._study.storage import Storage
+from driftpeak.live._study.suggestion import Suggestion
 
 RECENT = 3
 """Improvements whose scale standardises the next one, per member."""
@@ -68,11 +69,17 @@ class PopulationBasedBandit:
     at x and s. It is divided by the mean absolute value of the last improvements, because training
     slows down. Hyperparameters that are in training are pending suggestions.
 
+    Some hyperparameters show their benefit only after several intervals, or the metric is so noisy
+    that improvements say little. Half of the new hyperparameters are therefore uniform random ones,
+    as population based training draws a part of them (Jaderberg et al. 2017).
+
     Arguments:
         space: the hyperparameters, a `Box`. A `space.context(...)` conditions the improvement on
             the member's state, which `report` then needs.
         maximize, minimize: the direction of the metric, by one of them.
         quantile: share of members that are replaced and copied, in (0, 0.5].
+        resample_probability: probability, in [0, 1], with which a replaced member gets uniform
+            random hyperparameters on their scales. 0 is PB2.
         policy: as for `Optimizer`; by default `DriftingGP()`.
         seed: seed of all random numbers.
         storage, name: where observations are stored, as for `Optimizer`. A stored population
@@ -105,6 +112,7 @@ class PopulationBasedBandit:
         maximize: bool | None = None,
         minimize: bool | None = None,
         quantile: float = 0.25,
+        resample_probability: float = 0.5,
         policy: LivePolicy | None = None,
         seed: int = 0,
         storage: Storage | None = None,
@@ -113,6 +121,7 @@ class PopulationBasedBandit:
         self.quantile = unit_interval("quantile", quantile, low_open=True)
         if self.quantile > 0.5:
             raise DriftpeakError(f"quantile must be in (0, 0.5]; got {shown(quantile)}")
+        self.resample_probability = unit_interval("resample_probability", resample_probability)
         self.optimizer = Optimizer(
             space,
             maximize=maximize,
@@ -255,11 +264,18 @@ class PopulationBasedBandit:
         """Return new hyperparameters for a member that continues from the weights of another."""
         state, origin = self._member(member), self._member(source)
         self._cancel(state)
-        suggestion = self.optimizer.ask(origin.time, context=origin.context or None)
+        suggestion = self._suggested(origin.time, origin.context or None)
         state.setting, state.suggestion = dict(suggestion), suggestion.id
         state.time, state.metric, state.context = origin.time, origin.metric, origin.context
         state.replaced = True
         return dict(suggestion)
+
+    def _suggested(self, time: float, context: ParameterValues | None) -> Suggestion:
+        if self._random.random() < self.resample_probability:
+            coding = self.optimizer.coding
+            row = coding.spread(self._random.uniform(size=coding.dimension))
+            return self.optimizer.ask(time, context=context, fixed=coding.parameters(row))
+        return self.optimizer.ask(time, context=context)
 
     def _quantiles(self) -> tuple[list[Hashable], list[Hashable]]:
         """Return the members in the lowest and in the highest quantile, of those that reported."""
