@@ -321,6 +321,7 @@ def _train(config: dict[str, Any]) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:Consider boosting PBT performance")
 def test_a_tuner_runs_with_checkpoints(tmp_path: Path) -> None:
     import ray
 
