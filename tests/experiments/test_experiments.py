@@ -128,7 +128,7 @@ def test_a_quick_run_of_a_long_case_has_fewer_steps_and_judges_nothing(
     tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setitem(registry.EXPERIMENTS, "long", LONG)
-    summary = reproduce([LONG], RunSize(quick=True), output=tmp_path, tell=print_claims)
+    summary = reproduce([LONG], RunSize(quick=True), output=tmp_path, report=print_claims)
     results, _ = runner.read_results(tmp_path / "long.nc")
     assert results["long"].sizes == {"policy": 2, "trial": 5, "step": 4}
     assert results["short"].sizes["step"] == 12

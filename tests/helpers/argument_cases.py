@@ -156,7 +156,7 @@ CASES = POLICIES | {
     "Box": (lambda parameters: dp.Box(parameters), {"parameters": {"x": dp.Float(0, 1)}}),
     "Categorical": (_categorical, {"first": "a", "second": "b"}),
     "Client": (dp.Client, {"url": "http://localhost:1"}),
-    "Contexts": (dp.Contexts, {"said": ["a", "b"]}),
+    "Contexts": (dp.Contexts, {"contexts": ["a", "b"]}),
     "Doubling": (dp.Doubling, {"make": lambda horizon: dp.PE(PRIOR, horizon=horizon)}),
     "DriftingGP": (dp.DriftingGP, {}),
     "Fleet": (dp.Fleet, {"space": GRID, "members": 2, "policy": POLICY}),
@@ -562,21 +562,21 @@ CASES = POLICIES | {
     "estimate_drift": (variation.estimate_drift, {"values": ROWS}),
     "error_deviation": (
         weighted.error_deviation,
-        {"prior": PRIOR, "arms": [0, 1], "worth": [0.5, 1.0]},
+        {"prior": PRIOR, "arms": [0, 1], "weights": [0.5, 1.0]},
     ),
     "surrogate": (
         weighted.surrogate,
         {
             "prior": PRIOR,
             "arms": [0, 1],
-            "worth": [0.5, 1.0],
+            "weights": [0.5, 1.0],
             "past": [0.1, 0.2],
             "present": np.ones(6),
         },
     ),
     "deviation_error": (
         weighted.deviation_error,
-        {"feature_error": 0.1, "worth": 2.0, "noise_variance": 0.1},
+        {"feature_error": 0.1, "total_weight": 2.0, "noise_variance": 0.1},
     ),
     "sum_of_deviations": (
         weighted.sum_of_deviations,

@@ -64,7 +64,7 @@ VALUES = {
 
 
 ALIASES = {
-    **{"first": "choice", "second": "choice", "said": "context", "points": "arm"},
+    **{"first": "choice", "second": "choice", "points": "arm"},
     **{"data": "observations", "matrix": "covariance", "value": "width", "length": "window"},
 }
 """What messages call an argument whose own name says less."""

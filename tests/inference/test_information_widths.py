@@ -146,7 +146,7 @@ def test_information_under_drift_and_worth_are_log_determinants():
     ages = np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
     inflated = gram * 0.7 ** (ages / 2) + np.diag(noise / worth)
     expected = 0.5 * (np.linalg.slogdet(inflated)[1] - np.log(noise / worth).sum())
-    found = dp.information_gain(PRIOR, arms, drift=0.3, worth=worth)
+    found = dp.information_gain(PRIOR, arms, drift=0.3, weights=worth)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -154,7 +154,7 @@ def ordered_greedy(prior, count, **options):
     """Enumerate every candidate at every time (drift) or age (worth), in turn."""
     chosen, gains = [], [0.0]
     for step in range(count):
-        given = {key: value[: step + 1] if key == "worth" else value
+        given = {key: value[: step + 1] if key == "weights" else value
                  for key, value in options.items()}  # fmt: skip
         tried = [dp.information_gain(prior, [*chosen, arm], **given) for arm in range(len(prior))]
         chosen.append(int(np.argmax(tried)))
@@ -165,8 +165,8 @@ def ordered_greedy(prior, count, **options):
 FADING = {
     "drift": {"drift": 0.2},
     "independent": {"drift": 1.0},
-    "double-weighted": {"worth": 0.8 ** (2 * np.arange(80.0))},
-    "injection": {"worth": 1 / (1 + np.arange(80.0) ** 1.5)},
+    "double-weighted": {"weights": 0.8 ** (2 * np.arange(80.0))},
+    "injection": {"weights": 1 / (1 + np.arange(80.0) ** 1.5)},
 }
 
 
@@ -179,7 +179,7 @@ def test_greedy_gain_that_fades_equals_enumeration(options, count, kernel):
     points = np.linspace(0, 1, 9) * (1e-6 if count == 80 else 1)
     prior = dp.Prior(dp.Arms(points), kernel, 0.05)
     assert (prior.features_within(len(prior) // 8) is not None) == (count == 80)
-    options = {key: v[:count] if key == "worth" else v for key, v in options.items()}
+    options = {key: v[:count] if key == "weights" else v for key, v in options.items()}
     gains = dp.greedy_gain(prior, count, **options)
     np.testing.assert_allclose(gains, ordered_greedy(prior, count, **options), atol=1e-6)
 
@@ -188,8 +188,8 @@ def test_greedy_gain_over_many_blocks_in_function_space():
     """200 observations of 30 rough arms, against the log-determinant of what a dense run picks."""
     points = np.random.default_rng(1).uniform(size=30)
     prior = dp.Prior(dp.Arms(points), dp.Matern(0.5, 0.2), 0.1)
-    for options in ({}, {"drift": 0.05}, {"worth": 0.97 ** np.arange(200.0)}):
-        worth, kept = options.get("worth", np.ones(200)), 1 - options.get("drift", 0.0)
+    for options in ({}, {"drift": 0.05}, {"weights": 0.97 ** np.arange(200.0)}):
+        worth, kept = options.get("weights", np.ones(200)), 1 - options.get("drift", 0.0)
         covariance, arms = prior.gram.copy(), []
         for u in worth:  # the posterior covariance itself, faded back to the prior at each step
             covariance = kept * covariance + (1 - kept) * prior.gram
@@ -213,7 +213,7 @@ def test_the_fading_maximum_lies_between_greedy_and_twice_it(options, seed):
     random = np.random.default_rng(seed)
     kernel = dp.Matern(1.5, 10 ** random.uniform(-1, 0))
     prior = dp.Prior(dp.Arms(random.uniform(0, 1, (5, 2))), kernel, 10 ** random.uniform(-2, 0))
-    options = {key: v[:4] if key == "worth" else v for key, v in options.items()}
+    options = {key: v[:4] if key == "weights" else v for key, v in options.items()}
     best = max(dp.information_gain(prior, arms, **options) for arms in product(range(5), repeat=4))
     lower, upper = (dp.greedy_gain(prior, 4, upper=upper, **options)[-1] for upper in (False, True))
     assert lower <= best + 1e-12
@@ -225,8 +225,8 @@ def test_fading_gains_in_order():
     """More forgetting of old observations, less gain; more drift, more to learn."""
     ages = np.arange(40.0)
     plain = dp.greedy_gain(PRIOR, 40)
-    single = dp.greedy_gain(PRIOR, 40, worth=0.9**ages)
-    double = dp.greedy_gain(PRIOR, 40, worth=0.9 ** (2 * ages))
+    single = dp.greedy_gain(PRIOR, 40, weights=0.9**ages)
+    double = dp.greedy_gain(PRIOR, 40, weights=0.9 ** (2 * ages))
     drifting = dp.greedy_gain(PRIOR, 40, drift=0.1)
     assert (double[2:] < single[2:]).all()
     assert (single[2:] < plain[2:]).all()
@@ -237,10 +237,10 @@ def test_fading_gains_in_order():
     ("options", "message"),
     [
         ({"drift": 1.5}, r"drift must lie in \[0, 1\]; got 1.5"),
-        ({"worth": [1, 1]}, r"worth must be 3 numbers in \(0, 1\]"),
-        ({"worth": [1, 1, 0]}, r"worth must be 3 numbers in \(0, 1\]"),
-        ({"worth": [0.5, 1, 1]}, "worth must not increase with age"),
-        ({"worth": [1, 1, 0.5], "drift": 0.1}, "at most one of drift and worth"),
+        ({"weights": [1, 1]}, r"weights must be 3 numbers in \(0, 1\]"),
+        ({"weights": [1, 1, 0]}, r"weights must be 3 numbers in \(0, 1\]"),
+        ({"weights": [0.5, 1, 1]}, "weights must not increase with age"),
+        ({"weights": [1, 1, 0.5], "drift": 0.1}, "at most one of drift and weights"),
     ],
 )
 def test_greedy_gain_refuses_what_cannot_fade(options, message):

@@ -39,9 +39,9 @@ from driftpeak.live._search.maximization import (
 from driftpeak.live._space.encoding import make_coding
 from driftpeak.policies.widths import Constant, ScaledLog
 
-learn, append, imagine = jax.jit(gp.learn), jax.jit(gp.append), jax.jit(gp.imagine)
-nothing_imagined = gp.nothing_imagined
-posterior, worths = jax.jit(gp.posterior), jax.jit(gp.worth)
+learn, append, imagine = jax.jit(gp.learn), jax.jit(gp.append), jax.jit(gp.add_fantasies)
+no_fantasies = gp.no_fantasies
+posterior, worths = jax.jit(gp.posterior), jax.jit(gp.variance_reductions)
 CATEGORICAL = np.array([False, False, True])
 MODEL = gp.Model(0.4, np.array([0.3, 0.7, 1.1]), 1.7, 0.05, 12.0, CATEGORICAL)
 SLOWER, ROUND = Kind(gp.MARKOV, gp.SLOWER), Kind(gp.MARKOV, gp.ROUND, 7.0)
@@ -160,7 +160,7 @@ def test_what_is_out_counts_as_if_it_had_brought_what_was_expected():
     out, at = data(3, seed=2)[0], data(6, seed=1)[0]
     then = np.array([41.0, 42.0, 42.0])
     known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
-    nothing = nothing_imagined(known, 32)
+    nothing = no_fantasies(known, 32)
     # in two blocks, the first of which is not full: its free places count for nothing
     imagined = imagine(MODEL, known, nothing, 0, places(out[:2], then[:2], 8))
     imagined = imagine(MODEL, known, imagined, 8, places(out[2:], then[2:], 8))
@@ -189,7 +189,7 @@ def test_influence_is_a_covariance_with_later(kind):
     at, out, then = data(5, seed=1)[0], *data(3, seed=2)[:2]
     ahead = np.array([3.0, 10.0, 20.0])
     known = learn(model, places(rows, times, 32), pad(rewards, 32))
-    imagined = imagine(model, known, nothing_imagined(known, 32), 0, places(out, then, 32))
+    imagined = imagine(model, known, no_fantasies(known, 32), 0, places(out, then, 32))
     found = jax.jit(gp.influence)(model, known, imagined, at, 43.0, ahead)
     seen, when = np.concatenate([rows, out]), np.concatenate([times, then])
     among = covariance(model, seen, seen) * faded(model, when[:, None], when)
@@ -407,7 +407,7 @@ def test_a_climb_sees_the_dense_posterior_with_many_out():
     rows, times, rewards = data(20)
     known = learn(MODEL, places(rows, times, 32), pad(rewards, 32))
     out, then = data(30, seed=1)[0], np.full(30, 41.0)
-    imagined = imagine(MODEL, known, nothing_imagined(known, 32), 0, places(out, then, 32))
+    imagined = imagine(MODEL, known, no_fantasies(known, 32), 0, places(out, then, 32))
     beliefs = Beliefs(MODEL, known, imagined, 42.0, ScaledLog(0.6, 2.0), 1.0)
     at = data(8, seed=2)[0]
 

@@ -159,7 +159,7 @@ def test_the_handlers_of_others_stay():
     pressed = []
     before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
     try:
-        with interrupts() as waiting, waiting.held():
+        with interrupts() as waiting, waiting.delayed():
             signal.raise_signal(signal.SIGINT)
         assert pressed == [signal.SIGINT]
     finally:

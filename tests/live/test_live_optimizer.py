@@ -10,7 +10,7 @@ import pytest
 import driftpeak as dp
 from driftpeak.gp.forgetting import Window
 from driftpeak.live._model import gp
-from driftpeak.live._model.fantasies import Ahead
+from driftpeak.live._model.fantasies import FantasyCache
 from driftpeak.live._space.records import PENDING
 from driftpeak.live._study import events
 from driftpeak.live._study.study_state import HISTORY
@@ -269,7 +269,7 @@ def test_pending_suggestions_keep_workers_apart():
     now, known = batch[0].time - engine.origin, engine.known(batch[0].time)
     alone = gp.posterior(engine.model, known, None, points, now)
     pending = list(optimizer._state.pending.values())
-    imagined = engine.ahead.imagined(engine.model, known, pending, engine.origin)
+    imagined = engine.fantasy_cache.fantasies(engine.model, known, pending, engine.origin)
     narrowed = gp.posterior(engine.model, known, imagined, points, now)
     assert (narrowed[1] < 0.95 * alone[1]).all()
     np.testing.assert_array_equal(narrowed[0], alone[0])
@@ -296,8 +296,8 @@ def test_all_that_is_out_counts():
     assert gaps.max(axis=2)[np.triu_indices(150, 1)].min() > 0.01 - 1e-9  # and none is twice out
     pending = list(optimizer._state.pending.values())
     found = []
-    for ahead in (engine.ahead, Ahead(engine.offsets)):
-        imagined = ahead.imagined(model, known, pending, engine.origin)
+    for cache in (engine.fantasy_cache, FantasyCache(engine.offsets)):
+        imagined = cache.fantasies(model, known, pending, engine.origin)
         found.append(gp.posterior(model, known, imagined, at, now - engine.origin)[1])
     np.testing.assert_allclose(found[0] ** 2, expected, rtol=1e-7)
     np.testing.assert_array_equal(*found)  # what was kept is what is computed anew

@@ -31,7 +31,7 @@ def observe(optimizer, count):
         for step in range(count):
             setting = {"x": float(random.random()), "kind": "a"}
             sample = Sample(optimizer.coding.clean(setting), float(step))
-            optimizer._engine.told(sample, float(random.random()))
+            optimizer._engine.observe(sample, float(random.random()))
 
 
 @pytest.mark.parametrize("capacity", [40, 100, 512])

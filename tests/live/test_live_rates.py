@@ -13,7 +13,7 @@ import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError
 from driftpeak.live._model import gp, laplace
 from driftpeak.live._model.hyperparameters import Kind, Problem, cost, cost_and_slope, pack
-from driftpeak.live._model.likelihoods import Bernoulli, Poisson, worth
+from driftpeak.live._model.likelihoods import Bernoulli, Poisson, bounded_weights
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._model.scaling import LINEAR
 from driftpeak.live._space.records import Sample
@@ -141,7 +141,7 @@ def test_newton_arrives_from_absurd_rewards(case, centre):
     kind, rewards = ABSURD[case]
     generator = np.random.default_rng(0)
     rows, times = generator.uniform(size=(32, 2)), np.arange(32.0)
-    counted = worth(rewards, np.where(np.arange(32) % 4, 1.0, 1e9))
+    counted = bounded_weights(rewards, np.where(np.arange(32) % 4, 1.0, 1e9))
     for rates, signed in ((KINDS[kind](centre), rewards), (KINDS[kind](centre, -1.0), -rewards)):
         known = learn(MODEL, places(rows, times, 32, counted), signed, rates)
         latent = np.asarray(gp.covariance_between(MODEL, known.places, known.places) @ known.solved)

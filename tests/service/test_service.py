@@ -418,7 +418,7 @@ def test_studies_are_closed_for_want_of_room(tmp_path):
             for one in made:
                 one.tell(one.ask(), 1.0)
                 assert one.diagnostics()["told"] == step
-        ready = [one for one in served.app.studies._kept.values() if one.optimizer is not None]
+        ready = [one for one in served.app.studies._opened.values() if one.optimizer is not None]
         assert [one.name for one in ready] == ["s2"]
         assert keeping.size_of(ready[0].optimizer) > 50
 

@@ -147,7 +147,7 @@ def test_m25_15_dominates_simulated_regret(exponent):
     world = dp.MovingBump(prior, period=STEPS, cells=2, norm=norm)
     found = regrets({"UI": policy}, world)
     worth = 1 / (1 + np.arange(STEPS, dtype=float) ** exponent)
-    gain = float(dp.greedy_gain(prior, STEPS, worth=worth, upper=True)[-1])
+    gain = float(dp.greedy_gain(prior, STEPS, weights=worth, upper=True)[-1])
     # the realised information never exceeds the maximum: a bound of the largest width
     width = norm + math.sqrt(2 * (math.log(2 / 0.1) + gain))
     bound = ui_gp_ucb_regret(
@@ -167,7 +167,7 @@ def test_injected_gains_never_exceed_the_static_one():
     previous = static
     for exponent in (0.1, 0.5, 1.0, 2.0):
         gains = dp.greedy_gain(
-            prior, STEPS, worth=1 / (1 + np.arange(STEPS, dtype=float) ** exponent)
+            prior, STEPS, weights=1 / (1 + np.arange(STEPS, dtype=float) ** exponent)
         )
         assert (gains <= previous + 1e-9).all()
         previous = gains

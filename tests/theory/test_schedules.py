@@ -190,9 +190,9 @@ def test_combined_gain_is_a_fixed_point(variation) -> None:
     moved = 1.0 if variation is None else variation
     assert discount == pytest.approx(1 - gain**-0.25 * math.sqrt(moved / 300), rel=1e-6)
     most = greedy_gain(prior, 300, upper=True)[-1]
-    own = greedy_gain(prior, 300, worth=discount ** np.arange(300.0), upper=True)[-1]
+    own = greedy_gain(prior, 300, weights=discount ** np.arange(300.0), upper=True)[-1]
     assert gain == pytest.approx(min(own, most), rel=1e-5)
-    double = greedy_gain(prior, 300, worth=discount ** (2 * np.arange(300.0)), upper=True)[-1]
+    double = greedy_gain(prior, 300, weights=discount ** (2 * np.arange(300.0)), upper=True)[-1]
     assert double <= gain
 
 

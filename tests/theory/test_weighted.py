@@ -121,7 +121,7 @@ def test_theorem_2_covers():
     among = prior.gram[np.ix_(arms, arms)]
     weights = np.linalg.solve(among + noise * np.diag(1 / worth), prior.gram[arms])
     error = error_deviation(prior, arms, worth)
-    gain = dp.information_gain(prior, arms, worth=worth**2)
+    gain = dp.information_gain(prior, arms, weights=worth**2)
     width = norm + math.sqrt(2 * math.log(1 / 0.2) + 2 * gain)  # R^2 = lambda
     shape = prior.gram[:, 8] / math.sqrt(prior.gram[8, 8])
     rewards = shape[arms] + math.sqrt(noise) * generator.normal(size=(400, 30))
@@ -163,7 +163,7 @@ def test_lemma_15_bounds_the_change_of_deviations(degree, discount, noise_varian
         - deviations(features.matrix @ features.matrix.T, noise_variance, arms, worth)
     ).max()
     bound = deviation_error(
-        feature_error=features.error, worth=float(worth.sum()), noise_variance=noise_variance
+        feature_error=features.error, total_weight=float(worth.sum()), noise_variance=noise_variance
     )
     assert found <= bound.number
 
@@ -188,7 +188,7 @@ def test_lemmas_16_to_19_bound_sums_of_deviations(discount, noise_variance):
         newest = slice(max(step - 10, 0), step)
         recent_sums.append((worth[newest] * now[past[newest]]).sum())
     gains = [
-        dp.information_gain(prior, arms[:n], worth=discount ** np.arange(n - 1.0, -1, -1))
+        dp.information_gain(prior, arms[:n], weights=discount ** np.arange(n - 1.0, -1, -1))
         for n in range(1, steps + 1)
     ]
     common = {"discount": discount, "noise_variance": noise_variance}
@@ -214,7 +214,7 @@ def test_by_hand():
     assert exact.value == pytest.approx(math.sqrt(56))
     worth = (1 - math.exp(-4)) / (1 - math.exp(-1))
     missed = 0.1 * (1 + math.sqrt(worth) / 2)
-    assert deviation_error(feature_error=0.01, worth=worth, noise_variance=1.0).value == (
+    assert deviation_error(feature_error=0.01, total_weight=worth, noise_variance=1.0).value == (
         pytest.approx(missed)
     )
     rough = sum_of_deviations(**common, noise_variance=1.0, feature_error=0.01)
@@ -274,8 +274,8 @@ def test_theorem_4_dominates_simulated_regret(discount):
     norm = float(np.sqrt((weights**2).sum(-1)).max())
     moved = float(np.sqrt((np.diff(weights, axis=1) ** 2).sum(-1)).sum(1).max())
     ages = np.arange(steps)
-    double = float(dp.greedy_gain(prior, steps, worth=discount ** (2.0 * ages), upper=True)[-1])
-    single = float(dp.greedy_gain(prior, steps, worth=discount ** (1.0 * ages), upper=True)[-1])
+    double = float(dp.greedy_gain(prior, steps, weights=discount ** (2.0 * ages), upper=True)[-1])
+    single = float(dp.greedy_gain(prior, steps, weights=discount ** (1.0 * ages), upper=True)[-1])
     width = norm + math.sqrt(2 * math.log(steps / 0.1) + 2 * double)  # R^2 = lambda
     policy = dp.WGPUCB(prior, discount=discount, width=widths.Constant(width))
     runs = dp.simulate({"W": policy}, world, steps=steps, trials=8, seed=1, progress=False)
@@ -340,7 +340,7 @@ def test_theorem_3_covers_the_surrogate_of_a_changing_function():
             arm = int((mean + 2 * deviation).argmax())
             arms, past = np.append(arms, arm), np.append(past, function[arm])
             rewards = np.append(rewards, function[arm] + math.sqrt(0.05) * generator.normal())
-        gain = dp.information_gain(prior, arms, worth=worth**2)
+        gain = dp.information_gain(prior, arms, weights=worth**2)
         error = np.abs(surrogate(prior, arms, worth, past=past, present=function) - mean)
         width = 1 + math.sqrt(2 * gain + 2 * math.log(1 / delta))
         outside += bool((error > width * deviation + 1e-9).any())

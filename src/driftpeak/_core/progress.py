@@ -21,7 +21,7 @@ class Progress:
     def __init__(self, title: str, bar: Any = None) -> None:
         self._title, self._bar = title, bar
         self._task = None if bar is None else bar.add_task(title, total=None)
-        self._begun, self._done, self._said = time.monotonic(), 0, False
+        self._begun, self._done, self._announced = time.monotonic(), 0, False
         self._total: int | None = None
 
     def expect(self, total: int) -> None:
@@ -41,12 +41,12 @@ class Progress:
             self._bar.advance(self._task)
             return
         self._done += 1
-        if self._said or self._total is None or self._done < FEWEST:
+        if self._announced or self._total is None or self._done < FEWEST:
             return
         elapsed = time.monotonic() - self._begun
         left = elapsed / self._done * (self._total - self._done)
         if elapsed >= SOON and left >= LONG:
-            self._said = True
+            self._announced = True
             print(
                 f"driftpeak: {self._title}: {self._done:,} of {self._total:,} parts took "
                 f"{duration_text(elapsed)}; about {duration_text(left)} left",

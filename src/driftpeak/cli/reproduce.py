@@ -16,7 +16,7 @@ from driftpeak.cli.program_cache import keep_programs
 from driftpeak.cli.spinner import busy
 
 if TYPE_CHECKING:
-    from driftpeak.experiments.running.reproduce import Told
+    from driftpeak.experiments.running.reproduce import Report
 
 DEFAULT_WORKERS = 2
 
@@ -76,16 +76,16 @@ def reproduce(
     if show_list:
         print_experiments(registry.EXPERIMENTS.values())
         return
-    tell: Told = (lambda _: None) if kept.as_json else print_claims
+    report: Report = (lambda _: None) if kept.as_json else print_claims
     if source is None:
-        result = _run(ids, size, workers, kept, tell)
+        result = _run(ids, size, workers, kept, report)
     elif ids or kept.output or kept.overwrite or (size, workers) != (Size(), Workers()):
         raise DriftpeakError(
             "--from DIR reads the results in DIR and writes to DIR. Omit all other options except "
             "--json."
         )
     else:
-        result = redraw(source, tell=tell)
+        result = redraw(source, report=report)
     if kept.as_json:
         print(json.dumps(result, indent=2, allow_nan=False))
     if kept.output or source:
@@ -95,7 +95,7 @@ def reproduce(
 
 
 def _run(
-    ids: list[str] | None, size: Size, workers: Workers, kept: Results, tell: "Told"
+    ids: list[str] | None, size: Size, workers: Workers, kept: Results, report: "Report"
 ) -> dict[str, object]:
     from driftpeak.experiments.running import registry, reproduce, runner
 
@@ -113,7 +113,12 @@ def _run(
     try:
         with workers.start(DEFAULT_WORKERS) as executor:
             return reproduce.reproduce(
-                chosen, run_size, output=output, overwrite=overwrite, executor=executor, tell=tell
+                chosen,
+                run_size,
+                output=output,
+                overwrite=overwrite,
+                executor=executor,
+                report=report,
             )
     except KeyboardInterrupt:
         resumed = f"; repeat the command to resume from {output}" if output else ""

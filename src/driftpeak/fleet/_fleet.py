@@ -178,7 +178,7 @@ class Fleet:
                 "the last change of this fleet failed before its end. Use Fleet.load to resume the "
                 "fleet from its storage"
             )
-        with interrupts() as handler, handler.held():
+        with interrupts() as handler, handler.delayed():
             if self._log is not None:
                 self._log.append(event)
             self._sound = False

@@ -26,8 +26,8 @@ class Contexts:
     posterior in the others, to the degree that the kernel correlates them.
 
     Arguments:
-        said: one context for each step: a number, a string or a boolean; or a mapping from names to
-            numbers, strings or booleans, with the same names at every step.
+        contexts: one context for each step: a number, a string or a boolean; or a mapping from
+            names to numbers, strings or booleans, with the same names at every step.
 
     Attributes:
         kinds: the distinct contexts, in the order of their first occurrence.
@@ -60,14 +60,15 @@ class Contexts:
     coordinates: Points = field(repr=False)
 
     @checked
-    def __init__(self, said: "Sequence[Any] | np.ndarray[Any, np.dtype[Any]]") -> None:
-        if isinstance(said, str | bytes | Mapping) or not (
-            isinstance(said, Sequence) or (isinstance(said, np.ndarray) and said.ndim > 0)
+    def __init__(self, contexts: "Sequence[Any] | np.ndarray[Any, np.dtype[Any]]") -> None:
+        if isinstance(contexts, str | bytes | Mapping) or not (
+            isinstance(contexts, Sequence)
+            or (isinstance(contexts, np.ndarray) and contexts.ndim > 0)
         ):
             raise DriftpeakError(
-                f"contexts must be a list with one context for each step; got {shown(said)}"
+                f"contexts must be a list with one context for each step; got {shown(contexts)}"
             )
-        steps = [_parts(context, step) for step, context in enumerate(said, start=1)]
+        steps = [_parts(context, step) for step, context in enumerate(contexts, start=1)]
         if not steps:
             raise DriftpeakError("contexts must have at least one step; got none")
         names = list(steps[0])

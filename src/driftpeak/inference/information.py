@@ -41,7 +41,7 @@ BLOCK = 64  # number of observations that are added to the explained covariance 
 
 
 @checked
-def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any = None) -> float:
+def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, weights: Any = None) -> float:
     r"""Compute the information gain of one observation at each of `arms`, in nats.
 
     Arguments:
@@ -49,7 +49,7 @@ def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any 
         arms: indices of points, in the order of time.
         drift: epsilon, if they are observed at the times 1, 2, ... of a function under Markov
             drift: the information is then about its value at each time (B16 (14)).
-        worth: one weight in (0, 1] for each of `arms`: the noise variance is lambda / worth.
+        weights: one weight in (0, 1] for each of `arms`: the noise variance is lambda / weight.
 
     Raises:
         DriftpeakError: not a list of indices of points, or one outside the domain; drift outside
@@ -59,23 +59,23 @@ def information_gain(prior: Prior, arms: Any, *, drift: float = 0.0, worth: Any 
     """
     drift = unit_interval("drift", drift)
     chosen = check_arms(prior, arms)
-    worth = check_worth(np.ones(len(chosen)) if worth is None else worth, len(chosen))
+    weights = check_weights(np.ones(len(chosen)) if weights is None else weights, len(chosen))
     steps = np.arange(len(chosen))
     correlation = markov_correlation(drift, np.abs(steps[:, None] - steps[None, :]))
-    root = np.sqrt(worth / prior.noise_variance)
+    root = np.sqrt(weights / prior.noise_variance)
     gram = prior.gram[np.ix_(chosen, chosen)] * correlation
     return float(0.5 * np.linalg.slogdet(np.eye(len(chosen)) + root[:, None] * gram * root)[1])
 
 
 @checked
 def greedy_gain(
-    prior: Prior, count: int, *, drift: float = 0.0, worth: Any = None, upper: bool = False
+    prior: Prior, count: int, *, drift: float = 0.0, weights: Any = None, upper: bool = False
 ) -> Vector:
     r"""Compute the gain of 0, 1, ..., `count` points, each the point of largest posterior variance.
 
     Information is submodular, so greedy selection reaches at least 1 - 1/e of the maximum. The
     result is a lower bound of the maximum. With `upper=True` it is an upper bound: the greedy value
-    divided by that share, as in IT25's experiments. With `drift` or `worth` the observations are
+    divided by that share, as in IT25's experiments. With `drift` or `weights` the observations are
     not interchangeable and the share is 1/2: greedy under a partition constraint.
 
     Arguments:
@@ -83,9 +83,9 @@ def greedy_gain(
         count: number of points, at least 1.
         drift: epsilon of a function under Markov drift, observed at the times 1, ..., count: a
             bound of B16 (15).
-        worth: weight of the observation of each age 0, 1, ..., count - 1, in (0, 1] and not
-            increasing: the noise variance is lambda / worth. D22's double-weighted gain (5) has the
-            weights \((w_{t-a}/w_t)^2\), which are \(\gamma^{2a}\) under a discount. The
+        weights: weight of the observation of each age 0, 1, ..., count - 1, in (0, 1] and not
+            increasing: the noise variance is lambda / weight. D22's double-weighted gain (5) has
+            the weights \((w_{t-a}/w_t)^2\), which are \(\gamma^{2a}\) under a discount. The
             single-weighted gain of a posterior under the rule has \(\gamma^a\).
         upper: divide by the guaranteed share.
 
@@ -95,20 +95,22 @@ def greedy_gain(
 
     Raises:
         DriftpeakError: count below 1, drift outside [0, 1], weights that are not `count` numbers in
-            (0, 1] or increase with age, or both drift and worth given.
+            (0, 1] or increase with age, or both drift and weights given.
 
     Source: B16 (13), (15); ZS21 (3); D22 (5); IT25 section 6.
     """
     count = at_least_integer("count", count, 1, MOST_STEPS)
     drift = unit_interval("drift", drift)
-    alike = worth is None and drift == 0
-    worth = check_worth(np.ones(count) if worth is None else worth, count)
-    if drift > 0 and not (worth == 1).all():
-        raise DriftpeakError("at most one of drift and worth must be given; got both")
-    if (np.diff(worth) > 0).any():
-        raise DriftpeakError("worth must not increase with age. Give the newest observation first")
+    alike = weights is None and drift == 0
+    weights = check_weights(np.ones(count) if weights is None else weights, count)
+    if drift > 0 and not (weights == 1).all():
+        raise DriftpeakError("at most one of drift and weights must be given; got both")
+    if (np.diff(weights) > 0).any():
+        raise DriftpeakError(
+            "weights must not increase with age. Give the newest observation first"
+        )
     with single_threaded_lapack():
-        gains = np.append(0.0, _greedy(prior, prior.noise_variance / worth, 1 - drift))
+        gains = np.append(0.0, _greedy(prior, prior.noise_variance / weights, 1 - drift))
     return gains / (GREEDY_GUARANTEE if alike else ORDERED_GUARANTEE) if upper else gains
 
 
@@ -159,16 +161,17 @@ def check_arms(prior: Prior, arms: Any) -> np.ndarray[Any, np.dtype[np.int_]]:
     return indices("arms", arms, len(prior))
 
 
-def check_worth(worth: Any, count: int) -> Vector:
+def check_weights(weights: Any, count: int) -> Vector:
     """Return weights as an array.
 
     Raises:
         DriftpeakError: not `count` numbers in (0, 1].
     """
-    array = finite_array("worth", worth, 1)
+    array = finite_array("weights", weights, 1)
     if len(array) != count or not ((array > 0) & (array <= 1)).all():
         raise DriftpeakError(
-            f"worth must be {count} numbers in (0, 1], one for each observation; got {shown(worth)}"
+            f"weights must be {count} numbers in (0, 1], one for each observation; got "
+            f"{shown(weights)}"
         )
     return array
 

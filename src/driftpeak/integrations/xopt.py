@@ -134,7 +134,7 @@ class DriftGenerator(Generator):
         Arguments:
             n_candidates: the number of settings.
         """
-        optimizer = self._told()
+        optimizer = self._observed_optimizer()
         rows = len(self._known.facts)
         when = float(rows + 1) if self.time == "steps" else clock.time()
         first = max(rows, optimizer.latest_number) + 1
@@ -154,9 +154,9 @@ class DriftGenerator(Generator):
         Raises:
             DriftpeakError: there are no data.
         """
-        return self._single() | dict(self._told().best(time))
+        return self._single() | dict(self._observed_optimizer().best(time))
 
-    def _told(self) -> NumberedOptimizer:
+    def _observed_optimizer(self) -> NumberedOptimizer:
         """Return an optimiser with the data; the cached one if it has no other data."""
         facts = [self._fact(number, row) for number, row in enumerate(self._rows(), 1)]
         made_from = repr(self.model_dump(exclude={"data", "exact"}))
@@ -166,8 +166,8 @@ class DriftGenerator(Generator):
         assert known.optimizer is not None
         for fact in facts[len(known.facts) :]:
             if fact.reward is not None:
-                told = fact.setting, fact.reward, fact.time
-                known.optimizer.tell(*told, constraints=fact.measured)
+                row = fact.setting, fact.reward, fact.time
+                known.optimizer.tell(*row, constraints=fact.measured)
             else:
                 for suggestion in known.optimizer.pending():
                     if dict(suggestion) == fact.setting:

@@ -122,10 +122,10 @@ def _step(
     suggestion = None
     try:
         when = clock()
-        with waiting.held():
+        with waiting.delayed():
             suggestion = optimizer.ask(when)
         reward = finite("the result of function", function(suggestion))
-        with waiting.held():
+        with waiting.delayed():
             optimizer.tell(suggestion, reward)
             done, suggestion = suggestion, None
     except BaseException:

@@ -334,8 +334,11 @@ class Optimizer(Inspectable):
                 values.
         """
         number = 1 if count is None else at_least_integer("count", count, 1)
-        said, held = self.coding.clean_context(context), clean_fixed(self.coding, fixed)
-        suggestions = self._ask(time, number, said, held)
+        context_values, fixed_values = (
+            self.coding.clean_context(context),
+            clean_fixed(self.coding, fixed),
+        )
+        suggestions = self._ask(time, number, context_values, fixed_values)
         return suggestions[0] if count is None else suggestions
 
     @changing
@@ -438,7 +441,7 @@ class Optimizer(Inspectable):
         if key in self._state.keys:
             self._check_repeated(self._state.keys[key], suggestion, actual, reward, key)
             return
-        number, parameters, said = self._find(suggestion, context)
+        number, parameters, context_values = self._find(suggestion, context)
         if actual is not None:
             if not isinstance(suggestion, Suggestion) and not whole(suggestion):
                 raise DriftpeakError(
@@ -458,7 +461,7 @@ class Optimizer(Inspectable):
         expected = None
         with computing():
             if used:
-                sample = Sample(parameters | said, when, noise, trials)
+                sample = Sample(parameters | context_values, when, noise, trials)
                 expected = self._engine.expected(sample)
         if expected is not None:
             expected = (self._sign * expected[0], expected[1])
@@ -467,7 +470,17 @@ class Optimizer(Inspectable):
         trials = None if trials is None else int(trials)
         self._commit(
             happened.Told(
-                number, when, kind, parameters, reward, expected, noise, said, measured, trials, key
+                number,
+                when,
+                kind,
+                parameters,
+                reward,
+                expected,
+                noise,
+                context_values,
+                measured,
+                trials,
+                key,
             )
         )
         if used:
@@ -543,11 +556,11 @@ class Optimizer(Inspectable):
         self, suggestion: object, context: Said
     ) -> tuple[int | None, ParameterValues, ParameterValues]:
         """Return the number of a pending suggestion or None, the setting, and the context."""
-        said = None if context is None else self.coding.clean_context(context)
+        context_values = None if context is None else self.coding.clean_context(context)
         number = suggestion.id if isinstance(suggestion, Suggestion) else suggestion
         if not whole(number):
             parameters = self.coding.clean(suggestion)
-            number = self._state.oldest(parameters, said)
+            number = self._state.oldest(parameters, context_values)
             if number is None:
                 return None, parameters, self.coding.clean_context(context)
         number = int(number)
@@ -556,7 +569,11 @@ class Optimizer(Inspectable):
             raise UnknownSuggestionError(
                 f"suggestion must be from this optimiser; got another setting with id {number}"
             )
-        return number, pending.parameters, pending.context if said is None else said
+        return (
+            number,
+            pending.parameters,
+            pending.context if context_values is None else context_values,
+        )
 
     @changing
     def cancel(self, suggestion: "Suggestion | int") -> None:

@@ -164,8 +164,8 @@ class PopulationBasedBandit:
             suggestion = self.optimizer.ask(time, context=context)
             setting, number = dict(suggestion), suggestion.id
         clean = self.optimizer.coding.clean(setting)
-        said = self.optimizer.coding.clean_context(context)
-        self.members[member] = Member(clean, number, time, metric, said)
+        context_values = self.optimizer.coding.clean_context(context)
+        self.members[member] = Member(clean, number, time, metric, context_values)
         return dict(clean)
 
     def report(
@@ -195,13 +195,13 @@ class PopulationBasedBandit:
             raise DriftpeakError(
                 f"time must be after the member's last report at {state.time:g}; got {time:g}"
             )
-        said = self.optimizer.coding.clean_context(context)
+        context_values = self.optimizer.coding.clean_context(context)
         if state.metric is not None:
             improvement = (metric - state.metric) / (time - state.time)
             self._tell(state, improvement)
             state.suggestion = None
         state.metric = state.score = metric
-        state.time, state.context, state.replaced = time, said, False
+        state.time, state.context, state.replaced = time, context_values, False
 
     def _tell(self, state: Member, improvement: float) -> None:
         recent = self._improvements[-RECENT * len(self.members) :]

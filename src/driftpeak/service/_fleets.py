@@ -74,7 +74,7 @@ class Summary(BaseModel):
     worst: list[dict[str, Any]]
 
 
-class Kept:
+class OpenFleet:
     """An open fleet; one request at a time uses it."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Fleets:
 
     def __init__(self, studies: Studies) -> None:
         self._studies = studies
-        self._kept: dict[str, Kept] = {}
+        self._open: dict[str, OpenFleet] = {}
 
     async def names(self) -> list[str]:
         """Return the names of all fleets."""
@@ -108,30 +108,30 @@ class Fleets:
         missing = StudyNotFoundError(f"there is no fleet {name!r} here")
         if not is_name(name) or name not in await self._studies.names():
             raise missing
-        kept, most = self._kept.setdefault(name, Kept()), self._studies.limits.waiting
-        if kept.waiting >= most:
+        opened, most = self._open.setdefault(name, OpenFleet()), self._studies.limits.waiting
+        if opened.waiting >= most:
             raise ProblemError(
                 "busy", f"{most} requests wait for fleet {name!r}; try again later", WAIT
             )
 
         def run() -> Result:
-            if kept.fleet is None:
+            if opened.fleet is None:
                 store = self._studies.place.store(name)
                 if holds_study(store):
                     raise missing
-                kept.fleet = Fleet.load(store)
-            return act(kept.fleet)
+                opened.fleet = Fleet.load(store)
+            return act(opened.fleet)
 
-        kept.waiting += 1
+        opened.waiting += 1
         try:
-            async with kept.lock:
+            async with opened.lock:
                 try:
                     return await self._studies.compute(run)
                 except StorageError:  # read again by the next request
-                    kept.fleet = None
+                    opened.fleet = None
                     raise
         finally:
-            kept.waiting -= 1
+            opened.waiting -= 1
 
 
 async def _fleets(request: Request) -> Fleets:

@@ -22,7 +22,7 @@ from driftpeak.service._rewards import (
     rewards_to_data,
 )
 from driftpeak.service._stream import messages
-from driftpeak.service._studies import Kept, Studies
+from driftpeak.service._studies import OpenStudy, Studies
 from driftpeak.service._study_index import StudyIndex
 from driftpeak.service._track import track
 
@@ -83,8 +83,8 @@ async def list_studies(studies: All, request: Request) -> Any:
     summaries = []
     for name in await studies.names():
         try:
-            kept = await studies.kept(name)
-            summaries.append(await studies.read_of(kept, partial(_summary, kept)))
+            study = await studies.open(name)
+            summaries.append(await studies.read_of(study, partial(_summary, study)))
         except (DriftpeakError, ProblemError) as error:  # the other studies are listed all the same
             if await fleets.has(name):
                 continue
@@ -106,15 +106,15 @@ async def create_study(new: bodies.New, studies: All, response: Response) -> Any
     """Create a study, or check that the existing study has equal arguments."""
     made = await studies.create(new.name, lambda store: make_optimizer(new, store, studies.limits))
     response.status_code = 201 if made else 200
-    kept = await studies.kept(new.name)
-    return await studies.read_of(kept, lambda: _description(kept))
+    study = await studies.open(new.name)
+    return await studies.read_of(study, lambda: _description(study))
 
 
 @router.get("/studies/{name}", response_model=bodies.Description, responses=OF_A_STUDY)
 async def describe_study(name: Name, studies: All) -> Any:
     """Return the arguments of a study, and its counts."""
-    kept = await studies.kept(name)
-    return await studies.read_of(kept, lambda: _description(kept))
+    study = await studies.open(name)
+    return await studies.read_of(study, lambda: _description(study))
 
 
 @router.delete("/studies/{name}", response_model=bodies.Deleted, responses=OF_A_STUDY)
@@ -191,8 +191,8 @@ async def cancel(name: Name, body: bodies.Cancel, studies: All) -> Any:
 @router.get("/studies/{name}/pending", response_model=bodies.Suggestions, responses=OF_A_STUDY)
 async def pending(name: Name, studies: All) -> Any:
     """Return the pending suggestions, oldest first."""
-    kept = await studies.kept(name)
-    suggestions = await studies.read_of(kept, kept.index.pending)
+    study = await studies.open(name)
+    suggestions = await studies.read_of(study, study.index.pending)
     return {"suggestions": list(map(vars, suggestions))}
 
 
@@ -306,17 +306,17 @@ async def answer(name: Name, body: bodies.Answer, studies: All) -> Any:
 @router.get("/studies/{name}/history", response_model=bodies.History, responses=OF_A_STUDY)
 async def history(name: Name, studies: All, after: After = 0, limit: Rows = 100) -> Any:
     """Return a page of rewards, in the order of their reports."""
-    kept = await studies.kept(name)
-    return await studies.read_of(kept, lambda: _page(kept.index, after, limit))
+    study = await studies.open(name)
+    return await studies.read_of(study, lambda: _page(study.index, after, limit))
 
 
 @router.get("/studies/{name}/predictions", response_model=bodies.Predictions, responses=OF_A_STUDY)
 async def predictions(name: Name, studies: All, after: After = 0, limit: Rows = MOST_ROWS) -> Any:
     """Return the newest rewards with their one-step forecasts, and the forecasts' calibration."""
-    kept = await studies.kept(name)
+    study = await studies.open(name)
 
     def act() -> dict[str, Any]:
-        index = kept.index
+        index = study.index
         rewards, _ = index.history(after, 10_000)
         kind = kind_of(index.description)
         observations = [observation for _, observation in rewards]
@@ -326,7 +326,7 @@ async def predictions(name: Name, studies: All, after: After = 0, limit: Rows = 
             "likelihood": likelihood_of(index.description),
         }
 
-    return await studies.read_of(kept, act)
+    return await studies.read_of(study, act)
 
 
 @router.get(
@@ -342,25 +342,25 @@ async def predictions(name: Name, studies: All, after: After = 0, limit: Rows = 
 )
 async def events(name: Name, studies: All, request: Request) -> StreamingResponse:
     """Stream a message after each change, also by other processes, and comments in between."""
-    kept = await studies.kept(name)
+    study = await studies.open(name)
     if studies.streams >= studies.limits.streams:
         raise ProblemError("busy", f"{studies.streams} event streams are open; close some")
-    return StreamingResponse(messages(studies, kept, request), media_type="text/event-stream")
+    return StreamingResponse(messages(studies, study, request), media_type="text/event-stream")
 
 
-def _summary(kept: Kept) -> dict[str, Any]:
-    counts, policy = kept.index.counts(), kept.index.description["policy"]
+def _summary(study: OpenStudy) -> dict[str, Any]:
+    counts, policy = study.index.counts(), study.index.description["policy"]
     return {
-        "name": kept.name,
+        "name": study.name,
         "policy": next(iter(policy), None) if isinstance(policy, dict) else None,
         **counts._asdict(),
     }
 
 
-def _description(kept: Kept) -> dict[str, Any]:
-    stored, counts = kept.index.description, kept.index.counts()
+def _description(study: OpenStudy) -> dict[str, Any]:
+    stored, counts = study.index.description, study.index.counts()
     return {
-        "name": kept.name,
+        "name": study.name,
         **{key: stored[key] for key in ("space", "maximize", "policy", "seed", "horizon")},
         "options": {key: value for key, value in stored.items() if key not in HEAD},
         **counts._asdict(),

@@ -11,28 +11,28 @@ from starlette.requests import Request
 from driftpeak._core.errors import DriftpeakError
 from driftpeak.service._json_values import plain
 from driftpeak.service._problems import problem_content
-from driftpeak.service._studies import Kept, Studies
+from driftpeak.service._studies import OpenStudy, Studies
 from driftpeak.service._study_index import Counts
 
 LOOK = 1.0  # seconds between two checks for changes by other processes
 ALIVE = 15.0  # seconds without a message after which a comment keeps the connection open
 
 
-async def messages(studies: Studies, kept: Kept, request: Request) -> AsyncIterator[str]:
+async def messages(studies: Studies, study: OpenStudy, request: Request) -> AsyncIterator[str]:
     """Yield a message at the start and after each change, until the client disconnects.
 
     Changes by this service are reported at once, and changes by other processes within a second.
     Several changes at about the same time may be one message.
     """
     changed = asyncio.Event()
-    kept.listeners.add(changed)
+    study.listeners.add(changed)
     studies.streams += 1
     try:
         seen, sent = -1, 0.0
         while not studies.closing and not await request.is_disconnected():
             changed.clear()
             try:
-                counts = await studies.read_of(kept, kept.index.counts)
+                counts = await studies.read_of(study, study.index.counts)
             except DriftpeakError as error:
                 yield f"event: problem\ndata: {json.dumps(problem_content(error))}\n\n"
                 return
@@ -45,7 +45,7 @@ async def messages(studies: Studies, kept: Kept, request: Request) -> AsyncItera
             with suppress(TimeoutError):
                 await asyncio.wait_for(changed.wait(), LOOK)
     finally:
-        kept.listeners.discard(changed)
+        study.listeners.discard(changed)
         studies.streams -= 1
 
 

@@ -34,7 +34,7 @@ GONE = StorageError, StudyNotFoundError  # after these, a study is read again
 FURTHER = 2**20  # bytes of an optimiser without its arrays
 
 
-class Kept:
+class OpenStudy:
     """The parts of a study that are in memory."""
 
     def __init__(self, name: str, index: StudyIndex) -> None:
@@ -75,7 +75,7 @@ class Studies:
 
     def __init__(self, place: Place, limits: Limits) -> None:
         self.limits, self.place = limits, place
-        self._kept: OrderedDict[str, Kept] = OrderedDict()  # ordered by last use
+        self._opened: OrderedDict[str, OpenStudy] = OrderedDict()  # ordered by last use
         self._creating = asyncio.Lock()
         self._computing = ThreadPoolExecutor(COMPUTING, "computing")
         self._at_once = asyncio.Semaphore(AT_ONCE)
@@ -86,8 +86,8 @@ class Studies:
     def close(self) -> None:
         """End all event streams."""
         self.closing = True
-        for kept in self._kept.values():
-            kept.announce()
+        for study in self._opened.values():
+            study.announce()
 
     def shut(self) -> None:
         """Wait for the running computations, and stop the threads."""
@@ -98,24 +98,24 @@ class Studies:
         """Run a function that needs no engine in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self._reading, act)
 
-    async def read_of(self, kept: Kept, act: Callable[[], Result]) -> Result:
+    async def read_of(self, study: OpenStudy, act: Callable[[], Result]) -> Result:
         """Run a function that needs only a study's index in a thread."""
         try:
             return await self.read(act)
         except GONE:
-            self._drop(kept)
+            self._drop(study)
             raise
 
-    def _drop(self, kept: Kept) -> None:
+    def _drop(self, study: OpenStudy) -> None:
         """Remove a study from memory: it may have been deleted or restored on disk."""
-        if self._kept.get(kept.name) is kept:
-            del self._kept[kept.name]
+        if self._opened.get(study.name) is study:
+            del self._opened[study.name]
 
     async def names(self) -> list[str]:
         """Return the names of all studies."""
         return await self.read(self.place.names)
 
-    async def kept(self, name: str) -> Kept:
+    async def open(self, name: str) -> OpenStudy:
         """Return an existing study, and open it if necessary.
 
         Raises:
@@ -124,10 +124,10 @@ class Studies:
         """
         if not is_name(name):
             raise DriftpeakError(f"a study's name must have {WORDS}; got {shown(name)}")
-        if (kept := self._kept.get(name)) is None:
+        if (study := self._opened.get(name)) is None:
             index = await self.read(lambda: self._open(name))
-            kept = self._kept.setdefault(name, Kept(name, index))
-        return kept
+            study = self._opened.setdefault(name, OpenStudy(name, index))
+        return study
 
     def _open(self, name: str) -> StudyIndex:
         if name not in self.place.names():
@@ -162,69 +162,69 @@ class Studies:
                 )
             if not there:
                 await self.compute(lambda: make(self.place.store(name)))
-        kept = await self.kept(name)
+        study = await self.open(name)
         if there:
             # compares every argument with the stored ones
-            await self._with(kept, lambda: make(self.place.store(name)))
+            await self._with(study, lambda: make(self.place.store(name)))
         return not there
 
     async def delete(self, name: str) -> None:
         """Delete a study from the storage."""
-        kept = await self.kept(name)
+        study = await self.open(name)
 
         def act() -> None:
             store = self.place.store(name)
             store.describe()
             store.delete()
 
-        await self._with(kept, act)
-        self._drop(kept)
-        kept.announce()
+        await self._with(study, act)
+        self._drop(study)
+        study.announce()
 
     async def look(self, name: str, act: Callable[[Optimizer], Result]) -> Result:
         """Run a function that only reads a study's optimiser."""
-        kept = await self.kept(name)
-        return await self._with(kept, lambda: act(self._optimizer(kept)))
+        study = await self.open(name)
+        return await self._with(study, lambda: act(self._optimizer(study)))
 
     async def change(self, name: str, act: Callable[[Optimizer], Any]) -> Changed:
         """Run a function that changes a study, and return when the change is on disk."""
-        kept = await self.kept(name)
+        study = await self.open(name)
 
         def run() -> Changed:
-            optimizer = self._optimizer(kept)
+            optimizer = self._optimizer(study)
             events: list[Event] = []
             optimizer.on_event = events.append
             with warnings_of() as warned:
                 result = act(optimizer)
-            return Changed(result, events, warned, kept.index.counts())
+            return Changed(result, events, warned, study.index.counts())
 
-        changed = await self._with(kept, run)
+        changed = await self._with(study, run)
         if changed.events:
-            kept.announce()
+            study.announce()
         return changed
 
-    async def _with(self, kept: Kept, act: Callable[[], Result]) -> Result:
+    async def _with(self, study: OpenStudy, act: Callable[[], Result]) -> Result:
         """Run a computation with a study, one at a time for each study."""
-        if kept.waiting >= self.limits.waiting:
+        if study.waiting >= self.limits.waiting:
             raise ProblemError(
                 "busy",
-                f"{kept.waiting} requests wait for study {kept.name!r}; try again later",
+                f"{study.waiting} requests wait for study {study.name!r}; try again later",
                 WAIT,
             )
-        kept.waiting += 1
+        study.waiting += 1
         try:
-            async with kept.lock:
-                if kept.name in self._kept:
-                    self._kept.move_to_end(kept.name)
+            async with study.lock:
+                if study.name in self._opened:
+                    self._opened.move_to_end(study.name)
                 try:
                     return await self.compute(act)
                 except GONE:
-                    self._drop(kept)
+                    self._drop(study)
                     raise
                 finally:
-                    self._make_room(kept)
+                    self._make_room(study)
         finally:
-            kept.waiting -= 1
+            study.waiting -= 1
 
     async def compute(self, act: Callable[[], Result]) -> Result:
         """Run a computation in a thread, when fewer than `AT_ONCE` others are running.
@@ -238,22 +238,22 @@ class Studies:
             await asyncio.wait({computed}, timeout=LONG)
         return await computed
 
-    def _optimizer(self, kept: Kept) -> Optimizer:
-        if kept.optimizer is None:
-            kept.optimizer = Optimizer.load(self.place.store(kept.name))
-        kept.size = FURTHER + kept.index.size * 2 + size_of(kept.optimizer)
-        return kept.optimizer
+    def _optimizer(self, study: OpenStudy) -> Optimizer:
+        if study.optimizer is None:
+            study.optimizer = Optimizer.load(self.place.store(study.name))
+        study.size = FURTHER + study.index.size * 2 + size_of(study.optimizer)
+        return study.optimizer
 
-    def _make_room(self, used: Kept) -> None:
+    def _make_room(self, used: OpenStudy) -> None:
         """Close least recently used studies above the memory limit, except those in use."""
-        taken = sum(kept.size or kept.index.size for kept in self._kept.values())
-        for kept in list(self._kept.values()):
+        taken = sum(study.size or study.index.size for study in self._opened.values())
+        for study in list(self._opened.values()):
             if taken <= self.limits.memory:
                 return
-            if kept is used or kept.waiting or kept.listeners:
+            if study is used or study.waiting or study.listeners:
                 continue
-            taken -= kept.size or kept.index.size
-            del self._kept[kept.name]
+            taken -= study.size or study.index.size
+            del self._opened[study.name]
 
 
 def size_of(optimizer: Optimizer) -> int:

@@ -14,15 +14,15 @@ class Condition:
     Attributes:
         statement: the condition in words or symbols, such as "nu > 1/2".
         holds: whether it holds.
-        found: the value it was checked with, such as "nu = 0.5".
+        value: the value it was checked with, such as "nu = 0.5".
     """
 
     statement: str
     holds: bool
-    found: str
+    value: str
 
     def __str__(self) -> str:
-        return f"{self.statement} (here {self.found})"
+        return f"{self.statement} (here {self.value})"
 
 
 @dataclass(frozen=True)

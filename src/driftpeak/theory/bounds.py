@@ -199,7 +199,7 @@ def ui_gp_ucb_regret(
     Arguments:
         width: the largest \(\beta_t\) of the run, M25 (12), `widths.Heteroscedastic`.
         gain: gain of T observations whose noise grows with age,
-            `greedy_gain(prior, T, worth=1 / (1 + np.arange(T) ** exponent), upper=True)`.
+            `greedy_gain(prior, T, weights=1 / (1 + np.arange(T) ** exponent), upper=True)`.
         exponent: \(\alpha\).
         variance: the largest prior variance.
 

@@ -94,14 +94,14 @@ def fresh_information(*, exponent: float, queries: float, noise_variance: float)
     """
     alpha, noise = at_least("exponent", exponent, 0), positive("noise_variance", noise_variance)
     count = at_least("queries", queries, 0)
-    return conclude("M25 (39)", [_fast(alpha)], lambda: (worth_of_ages(alpha) + count) / noise)
+    return conclude("M25 (39)", [_fast(alpha)], lambda: (weight_of_ages(alpha) + count) / noise)
 
 
 def _fast(alpha: float) -> Condition:
     return Condition("alpha > 1", alpha > 1, f"alpha = {alpha:g}")
 
 
-def worth_of_ages(alpha: float) -> float:
+def weight_of_ages(alpha: float) -> float:
     r"""Return \(\sum_{a \ge 0} 1/(1 + a^\alpha)\) for \(\alpha > 1\).
 
     The first 10,000 terms are added. The others are the series
@@ -153,11 +153,11 @@ def bounded_queries_regret(
     steps, gap = at_least_integer("horizon", horizon, 1), positive("gap", gap)
     factor = positive("constant", constant)
     alpha = at_least("exponent", exponent, 0)
-    found = hard_functions(
+    functions = hard_functions(
         gap=gap, lengthscale=lengthscale, dimension=dimension, norm_bound=norm_bound
     )
     information = fresh_information(exponent=alpha, queries=queries, noise_variance=noise_variance)
-    count = found.value or 0.0
+    count = functions.value or 0.0
     several = Condition("M >= 2", count >= 2, f"M = {count:g}")
 
     def regret() -> float:
@@ -166,5 +166,5 @@ def bounded_queries_regret(
         divergence = factor * gap**2 * information.number / count
         return steps * gap * max(1 - (divergence + math.log(2)) / math.log(count), 0.0)
 
-    conditions = (*information.conditions, *found.conditions, several)
+    conditions = (*information.conditions, *functions.conditions, several)
     return conclude("M25 Proposition 5.1", conditions, regret)

@@ -180,11 +180,11 @@ def projection_gain(
         raise DriftpeakError("tail must be one or more numbers of at least 0")
     noise_variance = positive("noise_variance", noise_variance)
     variance = positive("variance", variance)
-    worth = total_worth(count, discount, weighting)
+    weight = total_weight(count, discount, weighting)
     sizes = np.maximum(np.arange(len(tail)), 1)  # N = 0 contributes N log(...) = 0
-    head = np.arange(len(tail)) / 2 * np.log1p(variance * worth / (noise_variance * sizes))
+    head = np.arange(len(tail)) / 2 * np.log1p(variance * weight / (noise_variance * sizes))
     source = "D22 Theorem 6" if discount is None else "D22 Theorem 7"
-    return Bound(float((head + worth / (2 * noise_variance) * tail).min()), source)
+    return Bound(float((head + weight / (2 * noise_variance) * tail).min()), source)
 
 
 @checked
@@ -220,11 +220,11 @@ def polynomial_gain(
 
     Source: D22 Corollary 8.
     """
-    worth = total_worth(None, discount, weighting)
+    weight = total_weight(None, discount, weighting)
     noise = positive("noise_variance", noise_variance)
-    logarithm = math.log1p(positive("variance", variance) * worth / noise)
+    logarithm = math.log1p(positive("variance", variance) * weight / noise)
     decay = positive("decay", decay)
-    mass = positive("scale", scale) * positive("bound", bound) ** 2 * worth / noise
+    mass = positive("scale", scale) * positive("bound", bound) ** 2 * weight / noise
     return conclude(
         "D22 Corollary 8.1",
         [Condition("beta_p >= 2", decay >= 2, f"beta_p = {decay:g}")],
@@ -263,10 +263,10 @@ def exponential_gain(
 
     Source: D22 Corollary 8.
     """
-    worth = total_worth(None, discount, weighting)
+    weight = total_weight(None, discount, weighting)
     noise, decay = positive("noise_variance", noise_variance), positive("decay", decay)
-    logarithm = math.log1p(positive("variance", variance) * worth / noise)
-    mass = positive("scale", scale) * positive("bound", bound) ** 2 * worth / (noise * decay)
+    logarithm = math.log1p(positive("variance", variance) * weight / noise)
+    mass = positive("scale", scale) * positive("bound", bound) ** 2 * weight / (noise * decay)
     kept = math.log(mass) / decay
     value = (kept + 1) * logarithm
     return conclude(
@@ -388,7 +388,7 @@ def best_block(
     return best + 1, bounds[best]
 
 
-def total_worth(count: int | None, discount: float | None, weighting: str) -> float:
+def total_weight(count: int | None, discount: float | None, weighting: str) -> float:
     """Return the sum of the weights of `count` observations, or of any number if None."""
     if weighting not in ("single", "double"):
         raise DriftpeakError(f"weighting must be 'single' or 'double'; got {weighting!r}")

@@ -140,8 +140,8 @@ def information_sum(queries: Any, *, exponent: float, noise_variance: float) -> 
     alpha = at_least("exponent", exponent, 0)
     noise = positive("noise_variance", noise_variance)
     with np.errstate(over="ignore"):
-        worth = 1 / (noise * (1 + np.arange(float(len(counts))) ** alpha))
-    return np.asarray(np.convolve(counts, worth)[: len(counts)], np.float64)
+        weight = 1 / (noise * (1 + np.arange(float(len(counts))) ** alpha))
+    return np.asarray(np.convolve(counts, weight)[: len(counts)], np.float64)
 
 
 @dataclass(frozen=True)

@@ -181,13 +181,13 @@ def budget_lower_bound(
     wanted = math.inf if variation == 0 else power(scale * horizon / variation, exponent)
     least = scale * horizon ** (1 - 1 / exponent)
     most = scale * horizon * (1.0 if math.isinf(nu) else 2 ** (1 / exponent))
-    found = f"V_T = {variation:.4g}"
+    value = f"V_T = {variation:.4g}"
     interval = math.ceil(min(wanted, horizon))
     return conclude(
         "IT25 Theorem 1",
         [
-            Condition(f"V_T >= {least:.4g}", wanted <= horizon, found),
-            Condition(f"V_T <= {most:.4g}", variation <= most, found),
+            Condition(f"V_T >= {least:.4g}", wanted <= horizon, value),
+            Condition(f"V_T <= {most:.4g}", variation <= most, value),
         ],
         lambda: (
             (horizon // interval)

@@ -175,8 +175,8 @@ def landscape(
     share = checked_share(a)
     few = power(horizon, alpha / (alpha + 1))
     many = 0.0 if alpha == 0 else power(horizon, 1 - share / alpha) * math.log(horizon) ** d
-    found = f"N_T = {asked:.4g}"
-    enough = Condition(f"N_T >= {many:.4g}", asked >= many, found)
+    value = f"N_T = {asked:.4g}"
+    enough = Condition(f"N_T >= {many:.4g}", asked >= many, value)
     bandit, static = power(horizon, (alpha + 1) / 2), math.sqrt(horizon)
 
     def order(exponent: float) -> float:

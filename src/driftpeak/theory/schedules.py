@@ -25,7 +25,7 @@ from driftpeak.theory.gains import gain_rate
 from driftpeak.theory.smoothness import family, smoothness
 
 MOST_TURNS = 100  # alternations between gain and discount
-LEAST_WORTH = 1e-300  # a weight may be small but not 0
+LEAST_WEIGHT = 1e-300  # a weight may be small but not 0
 MOST_SIDE = 1_000_000
 
 
@@ -244,8 +244,8 @@ def combined_gain(prior: Prior, *, horizon: int, variation: float | None = None)
         discount = discount_factor(
             prior.kernel, horizon=horizon, dimension=1, variation=variation, gain=gain
         )
-        worth = np.maximum(discount ** np.arange(float(horizon)), LEAST_WORTH)
-        lower = min(float(greedy_gain(prior, horizon, worth=worth, upper=True)[-1]), most)
+        weight = np.maximum(discount ** np.arange(float(horizon)), LEAST_WEIGHT)
+        lower = min(float(greedy_gain(prior, horizon, weights=weight, upper=True)[-1]), most)
         if lower > gain * (1 - 1e-6):
             break
         gain = lower

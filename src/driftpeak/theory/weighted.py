@@ -4,7 +4,8 @@ An observation of age a has weight \(u = w_{t-a}/w_t\), in (0, 1]; under a disco
 \(u = \gamma^a\). `driftpeak.theory.budget_bounds.wgp_ucb_regret` combines the parts.
 
 `gain` is always the single-weighted gain, \(\max \frac12 \log\det(I + \lambda^{-1} U^{1/2} K_A
-U^{1/2})\), or an upper bound: `greedy_gain(prior, T, worth=discount ** np.arange(T), upper=True)`.
+U^{1/2})\), or an upper bound:
+`greedy_gain(prior, T, weights=discount ** np.arange(T), upper=True)`.
 """
 
 import bisect
@@ -28,11 +29,11 @@ from driftpeak.gp.features import quadrature_fourier_bound
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.information import check_arms
 from driftpeak.theory.bound import Bound, bounded_kernel, conclude
-from driftpeak.theory.gains import total_worth
+from driftpeak.theory.gains import total_weight
 
 
 @checked
-def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
+def error_deviation(prior: Prior, arms: Any, weights: Any) -> Vector:
     r"""Compute \(\tilde\sigma\) of D22 Theorem 2 at each point, shape `(n,)`.
 
     \(\tilde\sigma^2 = \lambda \|\varphi(x)\|^2_{V^{-1} \tilde V V^{-1}}\) needs no feature map.
@@ -45,7 +46,7 @@ def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
 
     Arguments:
         arms: indices of the observed points.
-        worth: weight \(u_s\) of each, above 0; above 1 if it counts more than the newest.
+        weights: weight \(u_s\) of each, above 0; above 1 if it counts more than the newest.
 
     Raises:
         DriftpeakError: not indices of points; weights that are not one positive number for each.
@@ -53,7 +54,7 @@ def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
     Source: D22 Theorem 2, Lemma 13.
     """
     chosen = check_arms(prior, arms)
-    inflation = _inflation(worth, len(chosen))
+    inflation = _inflation(weights, len(chosen))
     cross, among = prior.gram[chosen], prior.gram[np.ix_(chosen, chosen)]
     noise = prior.noise_variance
     coefficients = np.linalg.solve(among + noise * np.diag(inflation), cross)
@@ -64,7 +65,7 @@ def error_deviation(prior: Prior, arms: Any, worth: Any) -> Vector:
 
 
 @checked
-def surrogate(prior: Prior, arms: Any, worth: Any, *, past: Any, present: Any) -> Vector:
+def surrogate(prior: Prior, arms: Any, weights: Any, *, past: Any, present: Any) -> Vector:
     r"""Compute the surrogate \(m_t(x)\) of D22 section 4 at each point, shape `(n,)`.
 
     \(m_t(x) = \varphi(x)^\top V_{t-1}^{-1} [\sum_s w_s \varphi(x_s) f_s(x_s) + \lambda w_{t-1}
@@ -79,7 +80,7 @@ def surrogate(prior: Prior, arms: Any, worth: Any, *, past: Any, present: Any) -
 
     Arguments:
         arms: indices of the observed points.
-        worth: weight \(u_s\) of each, above 0.
+        weights: weight \(u_s\) of each, above 0.
         past: \(f_s(x_s)\), the value without noise at each observation.
         present: \(f_t\) at every point, shape `(n,)`.
 
@@ -89,7 +90,7 @@ def surrogate(prior: Prior, arms: Any, worth: Any, *, past: Any, present: Any) -
     Source: D22 Theorem 3.
     """
     chosen = check_arms(prior, arms)
-    inflation = _inflation(worth, len(chosen))
+    inflation = _inflation(weights, len(chosen))
     values, function = finite_array("past", past, 1), finite_array("present", present, 1)
     for name, array, count in (("past", values, len(chosen)), ("present", function, len(prior))):
         if len(array) != count:
@@ -101,7 +102,7 @@ def surrogate(prior: Prior, arms: Any, worth: Any, *, past: Any, present: Any) -
 
 @checked
 def deviation_error(
-    *, feature_error: float, worth: float, noise_variance: float, variance: float = 1.0
+    *, feature_error: float, total_weight: float, noise_variance: float, variance: float = 1.0
 ) -> Bound:
     r"""Bound the effect of features on a weighted deviation.
 
@@ -116,7 +117,7 @@ def deviation_error(
     Arguments:
         feature_error: \(\varepsilon\), the largest error of a covariance; for quadrature features
             `features.quadrature_fourier_bound`. The features' own variances must not exceed 1.
-        worth: W, the sum of the weights: at most \(1/(1-\gamma)\) under a discount.
+        total_weight: W, the sum of the weights: at most \(1/(1-\gamma)\) under a discount.
 
     Raises:
         DriftpeakError: a number out of range.
@@ -124,7 +125,7 @@ def deviation_error(
     Source: D22 Lemma 15, corrected.
     """
     feature_error = at_least("feature_error", feature_error, 0)
-    ratio = at_least("worth", worth, 0) / positive("noise_variance", noise_variance)
+    ratio = at_least("total_weight", total_weight, 0) / positive("noise_variance", noise_variance)
     return conclude(
         "D22 Lemma 15, corrected",
         [bounded_kernel(positive("variance", variance))],
@@ -166,10 +167,10 @@ def sum_of_deviations(
     features = at_least_integer("features", features, 1)
     gain, noise = at_least("gain", gain, 0), positive("noise_variance", noise_variance)
     error = at_least("feature_error", feature_error, 0)
-    worth = total_worth(horizon, discount, "single")
-    gain += math.sqrt(horizon) * error * worth / (2 * noise)
+    weight = total_weight(horizon, discount, "single")
+    gain += math.sqrt(horizon) * error * weight / (2 * noise)
     missed = deviation_error(
-        feature_error=error, worth=worth, noise_variance=noise, variance=variance
+        feature_error=error, total_weight=weight, noise_variance=noise, variance=variance
     )
     inside = 2 * gain - features * horizon * math.log(discount)
     return conclude(
@@ -201,8 +202,8 @@ def recent_deviations(*, gain: float, memory: int, discount: float, noise_varian
     """
     gain, noise = at_least("gain", gain, 0), positive("noise_variance", noise_variance)
     discount = unit_interval("discount", discount, low_open=True, high_open=True)
-    worth = total_worth(at_least_integer("memory", memory, 1), discount, "single")
-    return Bound(math.sqrt(2 * noise * worth * gain), "D22 Lemma 19, corrected")
+    weight = total_weight(at_least_integer("memory", memory, 1), discount, "single")
+    return Bound(math.sqrt(2 * noise * weight * gain), "D22 Lemma 19, corrected")
 
 
 @checked
@@ -293,11 +294,12 @@ def feature_degree(
     return 1 + bisect.bisect_left(range(1, most), True, key=enough)
 
 
-def _inflation(worth: Any, count: int) -> Vector:
+def _inflation(weights: Any, count: int) -> Vector:
     """Return the factor 1/u of the noise of each observation."""
-    weights = np.ones(count) if worth is None else finite_array("worth", worth, 1)
+    weights = np.ones(count) if weights is None else finite_array("weights", weights, 1)
     if len(weights) != count or not (weights > 0).all():
         raise DriftpeakError(
-            f"worth must be {count} positive numbers, one for each observation; got {shown(worth)}"
+            f"weights must be {count} positive numbers, one for each observation; got "
+            f"{shown(weights)}"
         )
     return 1 / weights

@@ -62,7 +62,7 @@ def widths_and_policies(
     variance = prior.noise_variance
     gain = TabulatedGain(greedy_gain(prior, steps, upper=True))
     weights = [max(discount ** (2 * age), 1e-300) for age in range(steps)]
-    weighted = TabulatedGain(greedy_gain(prior, steps, worth=weights, upper=True))
+    weighted = TabulatedGain(greedy_gain(prior, steps, weights=weights, upper=True))
     theirs = prior.with_noise_variance((1 + 2 / steps) * unit)
     own = TabulatedGain(greedy_gain(theirs, steps, upper=True))
     static = IGP(norm_bound, noise_scale / math.sqrt(unit), delta, own)

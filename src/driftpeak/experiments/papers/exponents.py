@@ -93,13 +93,13 @@ def measured(series: Series, results: Results, policy: str) -> Measured:
     return float(fit(samples)), *interval(samples, fit)
 
 
-def reading(found: Measured, theory: Theory) -> str:
+def reading(measured: Measured, theory: Theory) -> str:
     """Return how a measured slope compares with a bound's exponent at the horizons of the run.
 
     The reading is no verdict on the bound, which holds up to constants and logarithms, and for the
     worst case.
     """
-    _, low, high = found
+    _, low, high = measured
     if not np.isfinite([low, high]).all():
         return "too few trials"
     if high < theory.exponent:

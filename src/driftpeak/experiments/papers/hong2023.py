@@ -68,8 +68,12 @@ def gpucb(prior: Prior, window: int | None, *, as_named: bool = False) -> Belief
     gain = program_gain(prior, RIDGE, STEPS if window is None else window)
     ridge, factor = (RIDGE, 1.0) if as_named else (1 / RIDGE, RIDGE)
     width = IGP(factor * SCALE, factor * SCALE, DELTA, TabulatedGain(gain / 2))
-    seen = prior.with_noise_variance(ridge)
-    return GPUCB(seen, width=width) if window is None else SWGPUCB(seen, window=window, width=width)
+    scaled = prior.with_noise_variance(ridge)
+    return (
+        GPUCB(scaled, width=width)
+        if window is None
+        else SWGPUCB(scaled, window=window, width=width)
+    )
 
 
 def slipped(prior: Prior, window: int) -> SlippedWindow:
@@ -89,8 +93,8 @@ def weighted(prior: Prior) -> BeliefPolicy:
     width = Confidence(
         *scales, DELTA, gain, noise_variance=1.0
     )  # no 1 / sqrt(lambda), as in the program
-    seen = prior.with_noise_variance(WEIGHTED_RIDGE / DISCOUNT)
-    return WGPUCB(seen, discount=DISCOUNT, width=width)
+    scaled = prior.with_noise_variance(WEIGHTED_RIDGE / DISCOUNT)
+    return WGPUCB(scaled, discount=DISCOUNT, width=width)
 
 
 SLIPPED, RIGHT, NAMED = "SW-GP-UCB as published", "SW-GP-UCB, right sign", "SW-GP-UCB, ridge 20"

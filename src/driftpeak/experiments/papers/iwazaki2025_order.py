@@ -199,7 +199,7 @@ def picture(results: Results, title: str) -> Figure:
     panels = figure.subplots(1, len(WORLDS), sharey=True)
     for axes, world in zip(panels, WORLDS, strict=True):
         runs = [results[_name(world, number)] for number in NUMBERS]
-        steps = [one.attrs["steps"] for one in runs]
+        steps = [run.attrs["steps"] for run in runs]
         for number, policy in enumerate((FIXED, RANDOM)):
             errors = np.stack([
                 LargestError(_name(world, each), policy).samples(results) for each in NUMBERS
@@ -209,7 +209,7 @@ def picture(results: Results, title: str) -> Figure:
             axes.errorbar(
                 steps, mean, spread, fmt="o-", ms=4, capsize=3, color=COLOURS[number], label=policy
             )
-        widths = [width(one) for one in runs]
+        widths = [width(run) for run in runs]
         axes.plot(steps, widths, "--", color="black", label="width (8) with C = 1, norm bound 1")
         axes.set(xscale="log", yscale="log", xlabel="queries in the batch, N", title=world)
         axes.set_xticks(steps, [f"{step:,}" for step in steps])
@@ -230,7 +230,7 @@ def tables(results: Results) -> tuple[ResultTable, ...]:
     rows = []
     for case in CASES:
         errors = [LargestError(case, policy).samples(results) for policy in (FIXED, RANDOM)]
-        numbers = [number for one in errors for number in (one.mean(), one.max())]
+        numbers = [number for error in errors for number in (error.mean(), error.max())]
         rows.append((case, *(f"{number:.1f}" for number in (*numbers, width(results[case])))))
     columns = tuple(f"{policy}, {what}" for policy in (FIXED, RANDOM) for what in ("mean", "max"))
     title = "Largest error in posterior deviations, over trials"

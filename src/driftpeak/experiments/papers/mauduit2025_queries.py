@@ -87,11 +87,11 @@ def sizes(asked: Array) -> Array:
     The answers replace all earlier observations; each step adds its reward. Without side queries it
     is the number of steps before. Answers that follow the reward of a step count from the next.
     """
-    found = np.zeros(asked.shape)
+    intervals = np.zeros(asked.shape)
     for step in range(1, asked.shape[-1]):
         before = asked[..., step - 1]
-        found[..., step] = np.where(before > 0, before, found[..., step - 1] + 1)
-    return found
+        intervals[..., step] = np.where(before > 0, before, intervals[..., step - 1] + 1)
+    return intervals
 
 
 class Operations(Column):
@@ -134,10 +134,10 @@ def tables(results: Results) -> tuple[ResultTable, ...]:
     rows = []
     for case, runs in results.items():
         for policy in (STATIC, *QUERIES):
-            one = runs.sel(policy=policy)
+            selected = runs.sel(policy=policy)
             cost = Operations(case, policy).samples(results).mean() * runs.attrs["steps"]
-            asked = float(one["side_queries"].sum("step").mean())
-            regret = float(one["regret"].mean())
+            asked = float(selected["side_queries"].sum("step").mean())
+            regret = float(selected["regret"].mean())
             rows.append((case, policy, f"{asked:,.0f}", f"{regret:.3f}", f"{cost:.2g}"))
     columns = ("horizon", "side queries", "N_T", "regret per step", "operations")
     return (

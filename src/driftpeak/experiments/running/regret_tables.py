@@ -66,8 +66,8 @@ def _csv(experiments: Mapping[str, Any]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV)
     for name, experiment in experiments.items():
-        for case, found in experiment["cases"].items():
-            for policy, row in found["policies"].items():
+        for case, result in experiment["cases"].items():
+            for policy, row in result["policies"].items():
                 numbers = row["mean_regret"], row["standard_error"]
-                writer.writerow([name, case, policy, *numbers, found["trials"], found["steps"]])
+                writer.writerow([name, case, policy, *numbers, result["trials"], result["steps"]])
     return text.getvalue()

@@ -28,7 +28,7 @@ from driftpeak.experiments.running.runner import RunSize, check_data, provenance
 
 MARKER = "run.json"  # arguments of the run, written at its start
 CHUNKS = "unfinished"
-Told = Callable[[JudgedExperiment], None]
+Report = Callable[[JudgedExperiment], None]
 
 
 def reproduce(
@@ -38,14 +38,14 @@ def reproduce(
     output: Path | None = None,
     overwrite: bool = False,
     executor: Executor | None = None,
-    tell: Told = lambda _: None,
+    report: Report = lambda _: None,
 ) -> dict[str, object]:
     """Run experiments, judge their claims, and write the results to `output` if given.
 
     An interrupted run resumes if it is started again with the same arguments and output.
 
     Arguments:
-        tell: called with each experiment as soon as it is judged.
+        report: called with each experiment as soon as it is judged.
 
     Returns:
         The content of `summary.json`.
@@ -75,7 +75,7 @@ def reproduce(
         if output is not None:
             write_results(results, attributes, output / f"{experiment.id}.nc")
             pictures[experiment.id] = draw(outcome, output)
-        tell(outcome)
+        report(outcome)
 
     run(experiments, size, done, chunks=chunks, executor=executor)
     result = summary({id: entries[id] for id in EXPERIMENTS if id in entries})
@@ -85,7 +85,7 @@ def reproduce(
     return result
 
 
-def redraw(directory: Path, *, tell: Told = lambda _: None) -> dict[str, object]:
+def redraw(directory: Path, *, report: Report = lambda _: None) -> dict[str, object]:
     """Judge claims, draw figures and write the report from the results stored in a folder.
 
     Raises:
@@ -95,7 +95,7 @@ def redraw(directory: Path, *, tell: Told = lambda _: None) -> dict[str, object]
     for outcome in read_judged(directory):
         entries[outcome.experiment.id] = as_json(outcome)
         pictures[outcome.experiment.id] = draw(outcome, directory)
-        tell(outcome)
+        report(outcome)
     result = summary(entries)
     _write_report(directory, result, pictures)
     return result

@@ -117,8 +117,8 @@ def _bursts(prior: Prior) -> Bursts:
 
 def _other_unit(prior: Prior) -> MarkovDrift:
     """Return an environment with rewards three times as large as the prior's, with mean 15."""
-    seen = Prior(prior.domain, 9.0 * prior.kernel, 9.0 * prior.noise_variance, mean=15.0)
-    return MarkovDrift(seen, drift=0.01)
+    scaled = Prior(prior.domain, 9.0 * prior.kernel, 9.0 * prior.noise_variance, mean=15.0)
+    return MarkovDrift(scaled, drift=0.01)
 
 
 def _markov(drift: float, prior: Callable[[], Prior] = _line, trials: int = TRIALS) -> World:

@@ -177,7 +177,7 @@ class Dense(Belief[History]):
         # An observation whose discounted weight is negligible still counts, though the ring may
         # have dropped it: the number, and any width that depends on it, is equal in every form.
         if self.forgetting.reweighting == "scaling":
-            return state.told
+            return state.observations
         return (state.weights(time, self.forgetting) > 0).sum()
 
     def _whiten(

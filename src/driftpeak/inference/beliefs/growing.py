@@ -38,7 +38,7 @@ class GrowingState(NamedTuple):
     times: Float[Array, " c"]
     whiten: Float[Array, "c c"]  # L^-1: products are several times as fast as triangular solves
     surprises: Float[Array, " c"]  # L^-1 residuals
-    told: Int[Array, ""]
+    observations: Int[Array, ""]
 
 
 class Growing(Belief[GrowingState]):
@@ -88,13 +88,13 @@ class Growing(Belief[GrowingState]):
 
     def posterior(self, state: GrowingState, time: Scalar) -> Posterior:
         given = (self, state, jnp.asarray(time))
-        mean, known = in_room(self._held(state), self._sizes, _moments, given)
-        used = jnp.arange(self.capacity) < state.told
+        mean, known = in_room(self._stored(state), self._sizes, _moments, given)
+        used = jnp.arange(self.capacity) < state.observations
         return Posterior(
             mean=self.prior.mean + self._values(mean),
             variance=self.prior.variance - known,
             information=-jnp.log(jnp.where(used, state.whiten.diagonal(), 1.0)).sum(),
-            observations=self._held(state),
+            observations=self._stored(state),
         )
 
     def update(
@@ -102,7 +102,7 @@ class Growing(Belief[GrowingState]):
     ) -> GrowingState:
         noise = self.prior.noise_variance
         residual = (reward - jnp.asarray(self.prior.mean)[arm]) / jnp.sqrt(noise)
-        slot = state.told % self.capacity
+        slot = state.observations % self.capacity
         arms, times = state.arms.at[slot].set(arm), state.times.at[slot].set(time)
         residuals = state.residuals.at[slot].set(residual)
         near = self.forgetting.correlation(jnp.abs(times - time)) / noise
@@ -115,20 +115,20 @@ class Growing(Belief[GrowingState]):
             return whole.at[:size].set(row), whole.at[:size].set(row @ whiten[:, :size])
 
         inputs = (state.whiten, cross)
-        row, back = in_room(self._held(state), self._sizes, extended, inputs)
+        row, back = in_room(self._stored(state), self._sizes, extended, inputs)
         scale = jnp.sqrt(1 + cross[slot] - row @ row)
         whiten = state.whiten.at[slot].set((-back).at[slot].set(1.0) / scale)
         surprise = (residual - row @ state.surprises) / scale
         surprises = state.surprises.at[slot].set(surprise)
         if self.replaces:
             factored, given = (whiten, surprises), (self, arms, times, residuals)
-            full = state.told >= self.capacity
+            full = state.observations >= self.capacity
             whiten, surprises = on_demand(full, _factored, factored, given, together=True)
-        return GrowingState(arms, residuals, times, whiten, surprises, state.told + 1)
+        return GrowingState(arms, residuals, times, whiten, surprises, state.observations + 1)
 
     def persistence(self, state: GrowingState, time: Scalar, ahead: Scalar) -> Values:
         given = (self, state, jnp.asarray(time), jnp.asarray(ahead))
-        shared = in_room(self._held(state), self._sizes, _shared, given)
+        shared = in_room(self._stored(state), self._sizes, _shared, given)
         return self.forgetting.correlation(ahead) * self.prior.variance - shared
 
     def sample(self, state: GrowingState, time: Scalar, key: PRNGKeyArray) -> Values:
@@ -144,12 +144,12 @@ class Growing(Belief[GrowingState]):
     def _sizes(self) -> tuple[int, ...]:
         return tuple(sorted({max(round(share * self.capacity), 1) for share in SHARES}))
 
-    def _held(self, state: GrowingState) -> Int[Array, ""]:
-        return jnp.minimum(state.told, self.capacity)
+    def _stored(self, state: GrowingState) -> Int[Array, ""]:
+        return jnp.minimum(state.observations, self.capacity)
 
     def _whiten(self, size: int, state: GrowingState, time: Scalar) -> Float[Array, "k r"]:
         """Return V, over features or points, of the first `size` places."""
-        used = jnp.arange(size) < state.told
+        used = jnp.arange(size) < state.observations
         elapsed = jnp.maximum(time - state.times[:size], 0.0)
         near = self.forgetting.correlation(elapsed) / jnp.sqrt(self.prior.noise_variance)
         cross = self._columns(state.arms[:size]) * jnp.where(used, near, 0.0)[:, None]

@@ -153,4 +153,4 @@ class Remembering(Reweighted[History]):
         else:
             features = self.prior.features.rows(state.arms)
         root = jnp.sqrt(precision)
-        return Gathered(root[:, None] * features, root * residuals, state.held)
+        return Gathered(root[:, None] * features, root * residuals, state.stored)

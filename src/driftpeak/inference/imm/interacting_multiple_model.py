@@ -294,19 +294,21 @@ class InteractingMultipleModel(eqx.Module):
         change = jnp.asarray(switching)
         joint = jnp.where(other, change / (k - 1), 1 - change) * weights[:, None]
         source = (joint / joint.sum(axis=0)[None]).T  # [j, i]: member j was member i
-        kept, came = source.diagonal(), jnp.where(other, source, 0.0)
-        came = came / jnp.maximum(came.sum(axis=1), TINY)[:, None]
+        kept, arriving = source.diagonal(), jnp.where(other, source, 0.0)
+        arriving = arriving / jnp.maximum(arriving.sum(axis=1), TINY)[:, None]
 
         mean, values = (
-            jnp.tensordot(came, function.mean, 1),
-            jnp.tensordot(came, function.values, 1),
+            jnp.tensordot(arriving, function.mean, 1),
+            jnp.tensordot(arriving, function.values, 1),
         )
         # centred before squaring: large means would lose the digits of the covariance
         away = _combined(share, function.mean)[None] - _combined(share, mean)[:, None]
-        spread = jnp.swapaxes(away * came[:, :, None], 1, 2) @ away
+        spread = jnp.swapaxes(away * arriving[:, :, None], 1, 2) @ away
         far = _combined(share, function.values)[None] - _combined(share, values)[:, None]
-        covariance = (came @ function.covariance.reshape(k, -1)).reshape(function.covariance.shape)
-        variances = came @ function.variances + (came[:, :, None] * far**2).sum(axis=1)
+        covariance = (arriving @ function.covariance.reshape(k, -1)).reshape(
+            function.covariance.shape
+        )
+        variances = arriving @ function.variances + (arriving[:, :, None] * far**2).sum(axis=1)
         from_others = _Function(mean, covariance + spread, values, variances)
         mixed, begin = [], 0
         for motion, now in zip(self.motions, state, strict=True):
@@ -358,9 +360,9 @@ def _function(motion: Motion, now: Moments) -> _Function:
 
 
 def _switched(
-    motion: Motion, now: Moments, came: _Function, kept: Any, share: Any, prior: Any
+    motion: Motion, now: Moments, arriving: _Function, kept: Any, share: Any, prior: Any
 ) -> Moments:
-    r"""Mix members that stay, with probability `kept`, with moments that came from other members.
+    r"""Mix members that stay, with probability `kept`, with moments that arrive from other members.
 
     With probability \(\kappa\) the components keep their means m and covariances P. Otherwise,
     given the function f that came, they have mean \(h f\) and covariance
@@ -368,10 +370,10 @@ def _switched(
     \(g = m - h f\), covariance
     \(\kappa P + \kappa (1 - \kappa) g g^\top + (1 - \kappa)(h h^\top C + I - h h^\top)\).
     """
-    sees, d, goes = motion.observed, motion.order, 1 - kept
+    sees, d, leaves = motion.observed, motion.order, 1 - kept
 
     def centre(x: tuple[Any, ...], f: Any) -> tuple[Any, ...]:
-        return tuple(_times(kept, x[i]) + _times(goes * sees[:, i], f) for i in range(d))
+        return tuple(_times(kept, x[i]) + _times(leaves * sees[:, i], f) for i in range(d))
 
     def apart(x: tuple[Any, ...], f: Any) -> list[Any]:
         f = _combined(share, f)
@@ -380,22 +382,24 @@ def _switched(
     def moments(x: Blocks, f: Any, fresh: Any, gaps: Any) -> Blocks:
         def entry(i: int, j: int) -> Any:
             both = sees[:, i] * sees[:, j]
-            rest = goes * (both * -1.0 + float(i == j))
-            stayed = _times(kept, x[i][j - i]) + _times(kept * goes, gaps(i, j))
-            return stayed + _times(goes * both, f) + _times(rest, fresh[None])
+            rest = leaves * (both * -1.0 + float(i == j))
+            stayed = _times(kept, x[i][j - i]) + _times(kept * leaves, gaps(i, j))
+            return stayed + _times(leaves * both, f) + _times(rest, fresh[None])
 
         return _triangle(d, entry)
 
-    away, far = apart(now.mean, came.mean), apart(now.values, came.values)
-    identity = jnp.eye(came.covariance.shape[-1])
+    away, far = apart(now.mean, arriving.mean), apart(now.values, arriving.values)
+    identity = jnp.eye(arriving.covariance.shape[-1])
     return Moments(
-        centre(now.mean, came.mean),
+        centre(now.mean, arriving.mean),
         moments(
-            now.covariance, came.covariance, identity,
+            now.covariance, arriving.covariance, identity,
             lambda i, j: away[i][:, :, None] * away[j][:, None, :],
         ),
-        centre(now.values, came.values),
-        moments(now.variances, came.variances, jnp.asarray(prior), lambda i, j: far[i] * far[j]),
+        centre(now.values, arriving.values),
+        moments(
+            now.variances, arriving.variances, jnp.asarray(prior), lambda i, j: far[i] * far[j],
+        ),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The interface of engines, which learn from events and compute suggestions.
 
 An engine always maximises; the optimiser negates rewards that are minimised. Only events (`asked`,
-`told`, ...) change the state of an engine. All other methods leave it unchanged.
+`observe`, ...) change the state of an engine. All other methods leave it unchanged.
 """
 
 from abc import ABC, abstractmethod
@@ -57,7 +57,7 @@ class Engine(ABC):
             )
 
     @abstractmethod
-    def told(self, sample: Sample, reward: float) -> None:
+    def observe(self, sample: Sample, reward: float) -> None:
         """Record a reward."""
 
     def measured(self, sample: Sample, values: Numbers, chances: Numbers) -> None:  # noqa: B027

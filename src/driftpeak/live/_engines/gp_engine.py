@@ -16,7 +16,7 @@ from driftpeak.live._engines.warm_start import WarmStart
 from driftpeak.live._model import gp
 from driftpeak.live._model.averaging import Average, quantiles
 from driftpeak.live._model.drift_models import CALENDAR, further_motions, prior_of
-from driftpeak.live._model.fantasies import Ahead
+from driftpeak.live._model.fantasies import FantasyCache
 from driftpeak.live._model.hyperparameters import (
     SIZES,
     Problem,
@@ -55,7 +55,7 @@ class GPEngine(WarmStart):
         self.searcher = search.Searcher(coding, setup.seed)
         self.initial = len(coding.all_columns) + 2
         super().__init__(policy, coding, setup.schedule)
-        self.ahead = Ahead(self.offsets)
+        self.fantasy_cache = FantasyCache(self.offsets)
 
     def reset(self) -> None:
         super().reset()
@@ -80,12 +80,14 @@ class GPEngine(WarmStart):
     ) -> tuple[search.Beliefs, search.Reachable | None]:
         """Return the posterior and the reach for a search."""
         known, elapsed, reach = self.known(request.time), request.time - self.origin, request.reach
-        imagined = self.ahead.imagined(self.model, known, request.pending, self.origin, self.rates)
+        fantasies = self.fantasy_cache.fantasies(
+            self.model, known, request.pending, self.origin, self.rates
+        )
         context = self.coding.context_row(request.context)
         influence = self.policy.acquisition == "influence"
         ahead = self.pace * np.array(HORIZONS) if influence else None
         beliefs = search.Beliefs(
-            self.model, known, imagined, elapsed, self.width, explore, context, ahead
+            self.model, known, fantasies, elapsed, self.width, explore, context, ahead
         )
         if (origin := self.offsets.at(request.time)) is not None:
             beliefs = beliefs._replace(origin=origin)
@@ -149,7 +151,7 @@ class GPEngine(WarmStart):
     ) -> dict[str, Any]:
         """Learn hyperparameters from the newest observations that are not outliers."""
         observed = self._to_learn_from(standard, rejected)
-        count = int(np.count_nonzero(observed[0].worth))
+        count = int(np.count_nonzero(observed[0].weights))
         learned: dict[str, Any] = {}
         names, best = self.motions, -np.inf
         if self.policy.forgetting == "auto" and self.policy.learn:
@@ -296,7 +298,7 @@ class GPEngine(WarmStart):
     def _told_in_warm_up(self, sample: Sample, random: np.random.Generator) -> None:
         """Record a synthetic reward: 0 or 1, for every likelihood; or first an outlier."""
         outlier = self.rates is None and len(self.memory) == 0
-        self.told(sample, OUTLIER if outlier else float(random.integers(2)))
+        self.observe(sample, OUTLIER if outlier else float(random.integers(2)))
 
     def _rows(self, settings: list[ParameterValues], time: float) -> Vector:
         rows = np.array([self.offsets.row(setting, time) for setting in settings])

@@ -84,7 +84,7 @@ class GPBelief(Engine):
             **kind_named(motion)._asdict(),
         )
 
-    def told(self, sample: Sample, reward: float) -> None:
+    def observe(self, sample: Sample, reward: float) -> None:
         if len(self.memory) == self.policy.capacity:
             self._drop(max(sample.time, self.origin))
         size = self.memory.size
@@ -95,7 +95,7 @@ class GPBelief(Engine):
         if self.rule is not None or self.memory.size != size or self.base == 0:
             self._refactor()
         elif self.newest < len(self.memory) - 1:
-            self._came_between(self.newest)
+            self._observed_between(self.newest)
 
     def _drop(self, now: float) -> None:
         if self.rule is None:
@@ -103,7 +103,10 @@ class GPBelief(Engine):
             # observations at another phase of the cycle have information about that phase
             rhythm = self.model.beside == gp.ROUND
             phases = np.arange(PHASES) * self.model.period / PHASES if rhythm else (0.0,)
-            each = [np.asarray(_worth(self.model, known, elapsed + phase)) for phase in phases]
+            each = [
+                np.asarray(_variance_reductions(self.model, known, elapsed + phase))
+                for phase in phases
+            ]
             information = np.max(each, axis=0)
             information = np.where(self.memory.rejected, -np.inf, information[: len(self.memory)])
         else:
@@ -136,7 +139,7 @@ class GPBelief(Engine):
         self._known: gp.Conditioned | None = None
         self._known_at = np.inf  # the time of `_known`, under a rule
 
-    def _came_between(self, place: int) -> None:
+    def _observed_between(self, place: int) -> None:
         """Update the factors after an observation was inserted at `place`, before others."""
         if place >= self.base:
             self._factored = min(self._factored, place)
@@ -270,4 +273,4 @@ class GPBelief(Engine):
 _learn = compiled(gp.learn)
 _append = compiled(gp.append)
 _posterior = compiled(gp.posterior)
-_worth = compiled(gp.worth)
+_variance_reductions = compiled(gp.variance_reductions)

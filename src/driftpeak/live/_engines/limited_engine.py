@@ -322,7 +322,7 @@ class LimitedEngine(GPEngine):
 
     def measured(self, sample: Sample, values: Numbers, chances: Numbers) -> None:
         for name, value in values.items():
-            self.quantities[name].told(Sample(sample.setting, sample.time), value)
+            self.quantities[name].observe(Sample(sample.setting, sample.time), value)
             self.quantities[name].adapt(value, chances.get(name), sample.setting)
 
     def refit(self, *, dates: bool = False) -> dict[str, Any] | None:
@@ -357,7 +357,7 @@ class LimitedEngine(GPEngine):
         super()._told_in_warm_up(sample, random)
         for quantity in self.quantities.values():
             edge = next(end for end in quantity.limit.widest if np.isfinite(end))
-            quantity.told(Sample(sample.setting, sample.time), float(edge + random.normal()))
+            quantity.observe(Sample(sample.setting, sample.time), float(edge + random.normal()))
 
     # the state
 

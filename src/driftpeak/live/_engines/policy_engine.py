@@ -151,7 +151,7 @@ class PolicyEngine(Engine):
                 f"got {reward:g}. Leave the reward out, or use a DriftingGP, which rejects outliers"
             )
 
-    def told(self, sample: Sample, reward: float) -> None:
+    def observe(self, sample: Sample, reward: float) -> None:
         self.tells += 1
         self._take(Step("tell", sample.time, (self.coding.number(sample.setting),), (reward,)))
 

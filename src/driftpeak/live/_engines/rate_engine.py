@@ -12,7 +12,7 @@ from driftpeak.live._engines.gp_engine import GPEngine
 from driftpeak.live._engines.gp_posterior import NEWEST, Observed
 from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._model import gp, laplace
-from driftpeak.live._model.likelihoods import KINDS, Rates, worth
+from driftpeak.live._model.likelihoods import KINDS, Rates, bounded_weights
 from driftpeak.live._model.observations import pad, places, size_for
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._space.records import Sample
@@ -49,8 +49,8 @@ class RateEngine(GPEngine):
             )
         self.kind.check(reward, trials or 1)
 
-    def told(self, sample: Sample, reward: float) -> None:
-        super().told(sample, reward)
+    def observe(self, sample: Sample, reward: float) -> None:
+        super().observe(sample, reward)
         if (len(self.memory) - self.base) * APPENDED > self.base:
             self._refactor()
 
@@ -68,19 +68,19 @@ class RateEngine(GPEngine):
         memory = self.memory
         size = size or size_for(len(which), memory.capacity, NEWEST)
         rewards = memory.rewards[which]
-        counted = weights[which] * worth(rewards, memory.trials[which])
+        counted = weights[which] * bounded_weights(rewards, memory.trials[which])
         times = memory.times[which] - self.origin
         return places(memory.rows[which], times, size, counted), pad(rewards, size)
 
     def _all_at_once(self, among: gp.PaddedObservations, rewards: Vector) -> gp.Conditioned:
         return _learn(self.model, among, rewards, self.rates)
 
-    def _came_between(self, place: int) -> None:
+    def _observed_between(self, place: int) -> None:
         self._refactor()  # each mode depends on those before it
 
     def _appended(self, known: gp.Conditioned, start: int) -> gp.Conditioned:
         memory = self.memory
-        counted, times = worth(memory.rewards, memory.trials), memory.times - self.origin
+        counted, times = bounded_weights(memory.rewards, memory.trials), memory.times - self.origin
         for number in range(start, len(memory)):
             new = memory.rows[number], times[number], counted[number], memory.rewards[number]
             known = _append(self.model, known, number, *new, self.rates)

@@ -260,7 +260,7 @@ def _factor(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
 
     K includes the level.
     """
-    root = jnp.sqrt(places.worth) / jnp.sqrt(places.variances(model))
+    root = jnp.sqrt(places.weights) / jnp.sqrt(places.variances(model))
     among = covariance_between(model, places, places) + LEVEL**2 * model.variance
     return root, jnp.linalg.cholesky(jnp.eye(len(root)) + root[:, None] * among * root[None, :])
 

@@ -22,16 +22,16 @@ SIZES = (BLOCK, 128, 512, 1024)  # array lengths for which programs are compiled
 assert SIZES[-1] >= PENDING
 
 
-class Ahead:
+class FantasyCache:
     """A cache of fantasies of pending suggestions, valid until the next observation."""
 
     def __init__(self, offsets: Offsets) -> None:
         self.offsets = offsets
-        self._known: gp.Conditioned | None = None  # the posterior that the cached blocks extend
+        self._posterior: gp.Conditioned | None = None  # the posterior that the cached blocks extend
         self._added: list[Outstanding] = []  # suggestions in the cached blocks
-        self._imagined: gp.Fantasies | None = None
+        self._fantasies: gp.Fantasies | None = None
 
-    def imagined(
+    def fantasies(
         self,
         model: gp.Model,
         known: gp.Conditioned,
@@ -52,24 +52,24 @@ class Ahead:
             return None
         size = next(size for size in SIZES if size >= len(pending))
         whole = len(pending) // BLOCK * BLOCK
-        if not self._goes_on(known, pending[:whole], size):
-            self._known, self._added = known, []
-            self._imagined = gp.nothing_imagined(known, size)
+        if not self._extends(known, pending[:whole], size):
+            self._posterior, self._added = known, []
+            self._fantasies = gp.no_fantasies(known, size)
         for start in range(len(self._added), whole, BLOCK):
             block = pending[start : start + BLOCK]
-            self._imagined = self._with(model, block, origin, rates)
+            self._fantasies = self._with(model, block, origin, rates)
             self._added = [*self._added, *block]
         # an incomplete block is not cached, because it may still grow
         if whole == len(pending):
-            return self._imagined
+            return self._fantasies
         return self._with(model, pending[whole:], origin, rates)
 
-    def _goes_on(self, known: gp.Conditioned, whole: Sequence[Outstanding], size: int) -> bool:
-        kept = self._imagined is not None and len(self._imagined.places.times) == size
+    def _extends(self, known: gp.Conditioned, whole: Sequence[Outstanding], size: int) -> bool:
+        kept = self._fantasies is not None and len(self._fantasies.places.times) == size
         same = zip(self._added, whole, strict=False)
         return (
             kept
-            and self._known is known
+            and self._posterior is known
             and len(self._added) <= len(whole)
             and all(added is other for added, other in same)
         )
@@ -77,12 +77,16 @@ class Ahead:
     def _with(
         self, model: gp.Model, block: Sequence[Outstanding], origin: float, rates: Rates | None
     ) -> gp.Fantasies:
-        assert self._known is not None
-        assert self._imagined is not None  # `imagined` has made it
-        rows = np.array([self.offsets.row(one.setting, one.time) for one in block])
+        assert self._posterior is not None
+        assert self._fantasies is not None  # `fantasies` has made it
+        rows = np.array(
+            [self.offsets.row(suggestion.setting, suggestion.time) for suggestion in block]
+        )
         times = np.array([suggestion.time for suggestion in block]) - origin
         added = places(rows, times, BLOCK)
-        return _fantasize(model, self._known, self._imagined, len(self._added), added, rates)
+        return _add_fantasies(
+            model, self._posterior, self._fantasies, len(self._added), added, rates
+        )
 
 
-_fantasize = compiled(gp.imagine)
+_add_fantasies = compiled(gp.add_fantasies)

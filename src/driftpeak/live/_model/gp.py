@@ -15,7 +15,7 @@ A second component may have a share w of the variance, \((1-w)\,c(v) + w\,c'(v)\
 hundred times as slowly, or it is periodic with period P, \(e^{-2\sin^2(\pi v/P)}\,e^{-v/10P}\)
 (MacKay 1998). The second factor lets the phase and the amplitude of the cycle drift.
 
-All arrays have a fixed number of places. Each place has a weight (`worth`), which divides the
+All arrays have a fixed number of places. Each place has a weight (`weights`), which divides the
 variance of its noise: 1, less under a forgetting rule, and 0 for unused places.
 """
 
@@ -111,7 +111,7 @@ class PaddedObservations(NamedTuple):
 
     rows: AnyArray  # (c, d)
     times: AnyArray  # (c,)
-    worth: AnyArray  # (c,)
+    weights: AnyArray  # (c,)
     noise: AnyArray  # (c,): noise variance in standard units, 0 if unknown
 
     def variances(self, model: Model) -> Array:
@@ -129,7 +129,7 @@ class PaddedObservations(NamedTuple):
     @property
     def used(self) -> Array:
         """Whether each place has a positive weight, shape `(c,)`."""
-        return jnp.asarray(self.worth) > 0
+        return jnp.asarray(self.weights) > 0
 
 
 class Conditioned(NamedTuple):
@@ -173,9 +173,9 @@ def append(
     as if it were added alone. `rewards` are the rewards in all places.
     """
     kept = jnp.arange(known.whiten.shape[0]) < start
-    places = known.places._replace(worth=jnp.where(kept, known.places.worth, 0.0))
+    places = known.places._replace(weights=jnp.where(kept, known.places.weights, 0.0))
     block = jax.tree.map(jnp.asarray, block)
-    own = block.variances(model) / block.worth  # infinite if the weight is 0
+    own = block.variances(model) / block.weights  # infinite if the weight is 0
 
     def add(
         step: Array, state: tuple[PaddedObservations, Array]
@@ -186,12 +186,12 @@ def append(
         white = whiten @ across
         scale = jnp.sqrt(model.variance + own[step] - white @ white)
         new = (-white @ whiten).at[number].add(1.0) / scale
-        places = places.put(number, row, time, block.worth[step], block.noise[step])
+        places = places.put(number, row, time, block.weights[step], block.noise[step])
         return places, whiten.at[number].set(new)
 
     state = places, jnp.where(kept[:, None], known.whiten, 0.0)
     places, whiten = jax.lax.fori_loop(0, count, add, state)
-    ratios = jnp.sqrt(places.worth / places.variances(model)) / whiten.diagonal()
+    ratios = jnp.sqrt(places.weights / places.variances(model)) / whiten.diagonal()
     information = jnp.sum(jnp.where(places.used, jnp.log(ratios), 0.0))
     return Conditioned(places, whiten, _solved(whiten, rewards - model.level), information)
 
@@ -203,7 +203,7 @@ def _solved(whiten: Array, residuals: AnyArray) -> Array:
 
 def whitened(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
     """Return 1 / noise deviation of each place, and I + K / noise."""
-    root = jnp.sqrt(places.worth) / jnp.sqrt(places.variances(model))
+    root = jnp.sqrt(places.weights) / jnp.sqrt(places.variances(model))
     among = covariance_between(model, places, places)
     return root, jnp.eye(len(root)) + root[:, None] * among * root[None, :]
 
@@ -225,7 +225,7 @@ def whitening(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
     return inverse * root[None, :], information
 
 
-def nothing_imagined(known: Conditioned, size: int) -> Fantasies:
+def no_fantasies(known: Conditioned, size: int) -> Fantasies:
     """Return `size` places without a pending suggestion."""
     count, dimension = known.places.rows.shape
     nothing = np.zeros(size)
@@ -233,10 +233,10 @@ def nothing_imagined(known: Conditioned, size: int) -> Fantasies:
     return Fantasies(free, np.zeros((count, size)), np.zeros((size, size)))
 
 
-def imagine(
+def add_fantasies(
     model: Model,
     known: Conditioned,
-    imagined: Fantasies,
+    fantasies: Fantasies,
     start: Scalar,
     block: PaddedObservations,
     rates: Rates | None = None,
@@ -252,24 +252,26 @@ def imagine(
     noise = model.noise_variance
     if rates is not None:  # of the likelihood at the mean, see `driftpeak.live._model.laplace`
         noise = 1 / jnp.maximum(rates.curvature(known.solved @ cross + model.level), FAINTEST)
-    root = jnp.sqrt(block.worth) / jnp.sqrt(noise)
+    root = jnp.sqrt(block.weights) / jnp.sqrt(noise)
     cross = known.whiten @ cross
     # the transpose of the larger matrix would be materialised by XLA
-    left = covariance_between(model, imagined.places, block) - (cross.T @ imagined.cross).T
-    white = imagined.whiten @ left
+    left = covariance_between(model, fantasies.places, block) - (cross.T @ fantasies.cross).T
+    white = fantasies.whiten @ left
     among = covariance_between(model, block, block) - cross.T @ cross - white.T @ white
     identity = jnp.eye(len(root))
     lower = jnp.linalg.cholesky(identity + root[:, None] * among * root[None, :])
     inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True) * root[None, :]
-    rows = jax.lax.dynamic_update_slice(-inverse @ (white.T @ imagined.whiten), inverse, (0, start))
+    rows = jax.lax.dynamic_update_slice(
+        -inverse @ (white.T @ fantasies.whiten), inverse, (0, start)
+    )
 
     def put(into: AnyArray, what: AnyArray) -> Array:
         return jax.lax.dynamic_update_slice_in_dim(into, what, start, axis=0)
 
     return Fantasies(
-        jax.tree.map(put, imagined.places, block),
-        jax.lax.dynamic_update_slice_in_dim(imagined.cross, cross, start, axis=1),
-        put(imagined.whiten, rows),
+        jax.tree.map(put, fantasies.places, block),
+        jax.lax.dynamic_update_slice_in_dim(fantasies.cross, cross, start, axis=1),
+        put(fantasies.whiten, rows),
     )
 
 
@@ -281,7 +283,7 @@ def mean(model: Model, known: Conditioned, rows: AnyArray, time: Scalar) -> Arra
 def influence(
     model: Model,
     known: Conditioned,
-    imagined: Fantasies | None,
+    fantasies: Fantasies | None,
     rows: AnyArray,
     time: Scalar,
     ahead: AnyArray,
@@ -305,34 +307,34 @@ def influence(
     now = _lower_times(known.whiten, covariance_across(model, known.places, rows, time))
     variance = model.variance - (now**2).sum(axis=0)
     moved = model.variance * model.correlation(ahead)[:, None]
-    if imagined is not None:
-        further = covariance_across(model, imagined.places, rows, time) - imagined.cross.T @ now
-        further = _lower_times(imagined.whiten, further)
+    if fantasies is not None:
+        further = covariance_across(model, fantasies.places, rows, time) - fantasies.cross.T @ now
+        further = _lower_times(fantasies.whiten, further)
         variance = variance - (further**2).sum(axis=0)
-        solved = _transpose_times(imagined.whiten, further)
-        moved = moved - later(imagined.places, solved)
-        now = now - imagined.cross @ solved
+        solved = _transpose_times(fantasies.whiten, further)
+        moved = moved - later(fantasies.places, solved)
+        now = now - fantasies.cross @ solved
     moved = moved - later(known.places, _transpose_times(known.whiten, now))
     bonus = jnp.abs(moved).mean(axis=0)
     return bonus / jnp.sqrt(jnp.maximum(variance, 0.0) + model.noise_variance)
 
 
 def posterior(
-    model: Model, known: Conditioned, imagined: Fantasies | None, rows: AnyArray, time: Scalar
+    model: Model, known: Conditioned, fantasies: Fantasies | None, rows: AnyArray, time: Scalar
 ) -> tuple[Array, Array]:
     """Compute the posterior mean and standard deviation at rows, both of shape `(m,)`."""
     across = covariance_across(model, known.places, rows, time)
     white = _lower_times(known.whiten, across)
     variance = model.variance - jnp.sum(white**2, axis=0)
-    if imagined is not None:
-        further = covariance_across(model, imagined.places, rows, time) - imagined.cross.T @ white
-        variance = variance - jnp.sum(_lower_times(imagined.whiten, further) ** 2, axis=0)
+    if fantasies is not None:
+        further = covariance_across(model, fantasies.places, rows, time) - fantasies.cross.T @ white
+        variance = variance - jnp.sum(_lower_times(fantasies.whiten, further) ** 2, axis=0)
     # a positive lower bound at rounding level, because the root of 0 has no derivative
     least = 1e-12 * model.variance
     return known.solved @ across + model.level, jnp.sqrt(jnp.maximum(variance, least))
 
 
-def worth(model: Model, known: Conditioned, time: Scalar) -> Array:
+def variance_reductions(model: Model, known: Conditioned, time: Scalar) -> Array:
     """Compute how much each observation reduces the variance at its own row, given all others.
 
     The variance is the one of the function at `time`. The reduction is small for old and for

@@ -87,7 +87,7 @@ def mode(
 def learn(model: Model, places: PaddedObservations, rewards: AnyArray, rates: Rates) -> Conditioned:
     """Condition the process on rewards of shape `(c,)`, like `gp.learn` for Gaussian rewards."""
     covariance = covariance_between(model, places, places)
-    at_mode = mode(covariance, model.level, places.worth, rewards, rates)
+    at_mode = mode(covariance, model.level, places.weights, rewards, rates)
     whiten, information = _factor(covariance, places, at_mode, rates)
     # the noise variances of the equivalent Gaussian observations
     noise = 1 / jnp.maximum(rates.curvature(at_mode.latent), FAINTEST)
@@ -141,11 +141,11 @@ def evidence(
         The value, M and w.
     """
     covariance = covariance_between(model, places, places)
-    at_mode = mode(covariance, model.level, places.worth, rewards, rates)
+    at_mode = mode(covariance, model.level, places.weights, rewards, rates)
     whiten, information = _factor(covariance, places, at_mode, rates)
     inverse = lower_squared(whiten)
     variance = covariance.diagonal() - jnp.sum((whiten @ covariance) ** 2, axis=0)
-    slope = -0.5 * variance * places.worth * rates.bend(at_mode.latent)
+    slope = -0.5 * variance * places.weights * rates.bend(at_mode.latent)
     moved = slope - inverse @ (covariance @ slope)
     outer = jnp.outer(at_mode.solved, 0.5 * at_mode.solved + moved)
     return information - at_mode.value, inverse - outer - outer.T, at_mode.solved + moved
@@ -158,7 +158,7 @@ def _factor(
 
     The determinant is the one of I + W^(1/2) K W^(1/2).
     """
-    root = jnp.sqrt(places.worth * rates.curvature(at_mode.latent))
+    root = jnp.sqrt(places.weights * rates.curvature(at_mode.latent))
     lower = jnp.linalg.cholesky(_whole(covariance, root))
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     return inverse * root[None, :], jnp.log(lower.diagonal()).sum()

@@ -238,6 +238,6 @@ def check_likelihood(likelihood: str) -> Likelihood:
     )
 
 
-def worth(rewards: Vector, trials: Vector) -> Vector:
+def bounded_weights(rewards: Vector, trials: Vector) -> Vector:
     """Return the weight of each reward: its trials, bounded for numerical stability."""
     return np.minimum(trials, SURE / np.maximum(np.abs(rewards), 1.0))

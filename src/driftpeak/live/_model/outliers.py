@@ -44,7 +44,7 @@ def outliers_of(model: Model, places: PaddedObservations, rewards: Any, far: Any
     """
     used = places.used
     # usual distance of the other observations: above 1 while the hyperparameters do not fit yet
-    tame = places._replace(worth=jnp.where(far, 0.0, places.worth))
+    tame = places._replace(weights=jnp.where(far, 0.0, places.weights))
     usual = jnp.nanmedian(
         jnp.where(tame.used, _distances(*_inverse(model, tame, rewards)), jnp.nan)
     )

@@ -76,11 +76,11 @@ class Expected(NamedTuple):
     low: AnyArray  # the limits, in standard deviations of a measurement from its mean
     high: AnyArray
 
-    def kept(self) -> Array:
+    def probability(self) -> Array:
         """Return the probability that a measurement meets the limits."""
         return ndtr(self.high) - ndtr(self.low)
 
-    def log_kept(self) -> Array:
+    def log_probability(self) -> Array:
         """Return an approximate log probability for comparisons, by the nearer of two limits."""
         return jnp.minimum(log_ndtr(self.high), log_ndtr(-self.low))
 
@@ -91,20 +91,20 @@ class Situation(NamedTuple):
     beliefs: Beliefs
     watched: tuple[Watched, ...]
     reachable: Reachable | None
-    curious: Scalar  # 1: explore the limits; 0: maximise the reward
+    exploring: Scalar  # 1: explore the limits; 0: maximise the reward
 
     def roughly(self) -> "Situation":
         """Return the same situation in single precision, with ages in place of times."""
         watched = tuple(quantity.in_ages() for quantity in self.watched)
-        own = rough(self.beliefs), single(watched), single(self.reachable), single(self.curious)
+        own = rough(self.beliefs), single(watched), single(self.reachable), single(self.exploring)
         return Situation(*own)
 
-    def worth(self, rows: AnyArray, allowed: AnyArray) -> Array:
+    def score(self, rows: AnyArray, allowed: AnyArray) -> Array:
         """Compute the value by which rows are chosen, shape `(m,)`.
 
         Feasible rows have the value of their bound, and other rows minus infinity. If no row is
         feasible, allowed rows have their log probability of meeting the limits. Rows that are not
-        `allowed` have minus infinity. If `curious`, feasible rows that may be the best have the
+        `allowed` have minus infinity. If `exploring`, feasible rows that may be the best have the
         relative deviation of the most uncertain quantity.
         """
         bounds = bound(self.beliefs, rows, self.reachable)
@@ -117,15 +117,15 @@ class Situation(NamedTuple):
         expected = [quantity.expected(whole) for quantity in self.watched]  # the dominant cost
         feasible = jnp.asarray(allowed)
         for quantity, there in zip(self.watched, expected, strict=True):
-            feasible = feasible & (there.kept() >= quantity.probability - SLACK)
-        likely = jnp.stack([there.log_kept() for there in expected]).sum(axis=0)
+            feasible = feasible & (there.probability() >= quantity.probability - SLACK)
+        likely = jnp.stack([there.log_probability() for there in expected]).sum(axis=0)
 
         def to_learn() -> Array:
-            curious = self._promising(rows, bounds, feasible)
-            unsure = jnp.where(curious, self._unsure(expected), -jnp.inf)
-            return jnp.where(curious.any(), unsure, bounds)
+            promising = self._promising(rows, bounds, feasible)
+            uncertain = jnp.where(promising, self._uncertainty(expected), -jnp.inf)
+            return jnp.where(promising.any(), uncertain, bounds)
 
-        values = jax.lax.cond(self.curious > 0, to_learn, lambda: bounds)
+        values = jax.lax.cond(self.exploring > 0, to_learn, lambda: bounds)
         values = jnp.where(feasible.any(), values, likely)
         return jnp.where(jnp.where(feasible.any(), feasible, allowed), values, -jnp.inf)
 
@@ -135,7 +135,7 @@ class Situation(NamedTuple):
         best = jnp.max(jnp.where(feasible, bound(plain, rows, self.reachable), -jnp.inf))
         return feasible & (bounds >= best)
 
-    def _unsure(self, expected: list[Expected]) -> Array:
+    def _uncertainty(self, expected: list[Expected]) -> Array:
         """Return the largest deviation among the quantities, as a share of the amplitude."""
         each = zip(self.watched, expected, strict=True)
         return jnp.stack([e.deviations / jnp.sqrt(q.model.variance) for q, e in each]).max(0)
@@ -159,7 +159,7 @@ def finalists(
 ) -> Array:
     """Return the best candidates and points on the paths of their ascent, shape `(n, d)`."""
     quick = situation.roughly()
-    values = quick.worth(single(candidates), allowed)
+    values = quick.score(single(candidates), allowed)
     climbers = candidates[jax.lax.top_k(values, CLIMBERS)[1]]
     beliefs = mirrored(quick.beliefs)
     top = climb(beliefs, single(climbers), quick.reachable, single(unit)).astype(float)
@@ -171,10 +171,10 @@ def finalists(
 @compiled
 def best_of(situation: Situation, rows: AnyArray, allowed: AnyArray) -> Array:
     """Return the index of the best row, in double precision."""
-    return jnp.argmax(situation.worth(rows, allowed))
+    return jnp.argmax(situation.score(rows, allowed))
 
 
 @compiled
 def chances(watched: Watched, rows: AnyArray) -> Array:
     """Compute the probability of meeting the limits at rows with context, shape `(m,)`."""
-    return watched.expected(rows).kept()
+    return watched.expected(rows).probability()

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from driftpeak._core.numerics import disk_cache as kept
+from driftpeak._core.numerics import disk_cache
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import AnyArray, Scalar, Vector
 from driftpeak.inference.beliefs import Posterior
@@ -67,7 +67,7 @@ class Beliefs(NamedTuple):
 
     model: Model
     known: Conditioned
-    imagined: Fantasies | None
+    fantasies: Fantasies | None
     time: Scalar
     width: Width
     explore: Scalar  # factor of the width: 0 maximises the mean
@@ -116,10 +116,10 @@ class Searcher:
         if coding.pool is not None:
             return  # the pool holds all candidates
         name = f"sobol-{SOBOL}-{coding.dimension}-{seed}-scipy-{version('scipy')}"
-        content = kept.read(name)
+        content = disk_cache.read(name)
         if content is None:
             content = _sobol(coding.dimension, seed).tobytes()
-            kept.write(name, content)
+            disk_cache.write(name, content)
         self.sequence = np.frombuffer(content).reshape(SOBOL, coding.dimension)
 
     def first(self, number: int, reach: Reach | None) -> Vector:
@@ -237,10 +237,10 @@ def taken(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Arra
 
     With movement limits or costs it is always 0: the system may stay at a pending suggestion.
     """
-    model, _, imagined, *_ = beliefs
-    if imagined is None or (reachable is not None and reachable.cost is not None):
+    model, _, fantasies, *_ = beliefs
+    if fantasies is None or (reachable is not None and reachable.cost is not None):
         return jnp.zeros(len(rows))
-    out = imagined.places
+    out = fantasies.places
     # small enough that all pending suggestions leave free space
     apart = jnp.minimum(APART, 0.25 * out.used.sum() ** (-1.0 / rows.shape[1]))
     rows = beliefs.whole(rows)
@@ -254,13 +254,13 @@ def taken(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Arra
 
 def rough(beliefs: Beliefs) -> Beliefs:
     """Return the same posterior in single precision, with ages in place of times."""
-    model, known, imagined, time, *_ = beliefs
+    model, known, fantasies, time, *_ = beliefs
     unit = age_unit(model)
     known = known._replace(places=aged(known.places, time, unit))
-    if imagined is not None:
-        imagined = imagined._replace(places=aged(imagined.places, time, unit))
+    if fantasies is not None:
+        fantasies = fantasies._replace(places=aged(fantasies.places, time, unit))
     ahead = None if beliefs.ahead is None else beliefs.ahead * unit
-    beliefs = beliefs._replace(model=in_ages(model, unit), known=known, imagined=imagined)
+    beliefs = beliefs._replace(model=in_ages(model, unit), known=known, fantasies=fantasies)
     return single(beliefs._replace(time=jnp.zeros(()), ahead=ahead))
 
 
@@ -285,14 +285,14 @@ def in_ages(model: Model, unit: Scalar) -> Model:
 
 def mirrored(beliefs: Beliefs) -> Beliefs:
     """Return the same posterior with stored transposes, for repeated gradients at few rows."""
-    _, known, imagined, *_ = beliefs
+    _, known, fantasies, *_ = beliefs
     whiten: Any = Mirrored.of(known.whiten)
     beliefs = beliefs._replace(known=known._replace(whiten=whiten))
-    if imagined is None:
+    if fantasies is None:
         return beliefs
-    cross: Any = Mirrored.of(imagined.cross)
-    whiten = Mirrored.of(imagined.whiten)
-    return beliefs._replace(imagined=imagined._replace(cross=cross, whiten=whiten))
+    cross: Any = Mirrored.of(fantasies.cross)
+    whiten = Mirrored.of(fantasies.whiten)
+    return beliefs._replace(fantasies=fantasies._replace(cross=cross, whiten=whiten))
 
 
 def single(tree: Any) -> Any:
@@ -315,14 +315,14 @@ def possible(rows: AnyArray, discretization: Discretization, reachable: Reachabl
 
 def bound(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Array:
     """Compute the upper confidence bound minus the movement cost, shape `(m,)`."""
-    model, known, imagined, time, width, explore, _, ahead, powers, _ = beliefs
+    model, known, fantasies, time, width, explore, _, ahead, powers, _ = beliefs
     whole = beliefs.whole(rows)
-    means, deviations = posterior(model, known, imagined, whole, time)
+    means, deviations = posterior(model, known, fantasies, whole, time)
     count = known.places.used.sum()
     believed = Posterior(means, deviations**2, known.information, count)
     bonus = deviations
     if ahead is not None:
-        bonus = influence(model, known, imagined, whole, time, ahead)
+        bonus = influence(model, known, fantasies, whole, time, ahead)
     if powers is not None:
         bonus = bonus * boundary_weight(model, rows, powers)
     bounds = means + explore * width(count + 1, believed) * bonus

@@ -9,7 +9,7 @@ import attrs
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, finite, rejected, shown, unit_interval
 from driftpeak.live._space.parameters import ROUNDING, ParameterValues
-from driftpeak.live._space.records import NOTHING_SAID
+from driftpeak.live._space.records import NO_CONTEXT
 
 PROBABILITY = 0.95
 
@@ -95,7 +95,7 @@ class Limit:
             raise rejected("probability", probability, "lie above 0.5 and below 1")
         self.__attrs_init__(*ends, number)
 
-    def span(self, context: Mapping[str, Any] = NOTHING_SAID) -> tuple[float, float]:
+    def span(self, context: Mapping[str, Any] = NO_CONTEXT) -> tuple[float, float]:
         """Return lower and upper bound in a context; infinite where there is none."""
         return span_of(self, context)
 
@@ -114,7 +114,7 @@ class Limit:
         """Return whether a posterior probability of meeting the limit is high enough."""
         return chance is not None and chance >= self.probability - ROUNDING
 
-    def keeps(self, value: float, context: Mapping[str, Any] = NOTHING_SAID) -> bool:
+    def keeps(self, value: float, context: Mapping[str, Any] = NO_CONTEXT) -> bool:
         """Return whether a measured value meets the limit in a context."""
         low, high = self.span(context)
         return low <= value <= high
@@ -156,12 +156,12 @@ class WeightedSum:
         each = {name: finite(f"weight of {name!r}", number) for name, number in weights.items()}
         self.__attrs_init__(each, *_ends(at_most, at_least))
 
-    def holds(self, setting: Mapping[str, Any], context: Mapping[str, Any] = NOTHING_SAID) -> bool:
+    def holds(self, setting: Mapping[str, Any], context: Mapping[str, Any] = NO_CONTEXT) -> bool:
         """Return whether a setting meets the constraint in a context."""
         total = sum(weight * setting[name] for name, weight in self.weights.items())
         return not self._leaves(total, context)
 
-    def _leaves(self, total: Any, context: Mapping[str, Any] = NOTHING_SAID) -> Any:
+    def _leaves(self, total: Any, context: Mapping[str, Any] = NO_CONTEXT) -> Any:
         low, high = span_of(self, context)
         return (total < low) | (total > high)
 

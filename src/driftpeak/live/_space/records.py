@@ -12,7 +12,7 @@ from driftpeak.live._space.parameters import ParameterValues
 PENDING = 1_000
 Arrays = dict[str, np.ndarray]
 Numbers = dict[str, float]
-NOTHING_SAID: ParameterValues = {}  # never changed in place
+NO_CONTEXT: ParameterValues = {}  # never changed in place
 NO_CHANCES: dict[str, float] = {}  # never changed in place
 
 
@@ -30,7 +30,7 @@ class Outstanding(NamedTuple):
     parameters: ParameterValues
     time: float
     hold: bool = False
-    context: ParameterValues = NOTHING_SAID
+    context: ParameterValues = NO_CONTEXT
     chances: dict[str, float] = NO_CHANCES
 
     @property
@@ -76,7 +76,7 @@ class Reach(NamedTuple):
     upper: Vector
     cost: Vector | None
     ends: dict[str, tuple[Any, Any]]
-    fixed: ParameterValues = NOTHING_SAID
+    fixed: ParameterValues = NO_CONTEXT
 
     def parameters(self, coding: Coding, row: Vector) -> ParameterValues:
         """Return the setting of a row, clipped to the values within reach."""

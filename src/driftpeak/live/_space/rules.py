@@ -29,7 +29,7 @@ from driftpeak.live._space.constraints import (
 )
 from driftpeak.live._space.encoding import BoxCoding, Coding, FiniteCoding, is_nothing
 from driftpeak.live._space.parameters import Numeric, ParameterValues, check_keys, check_text
-from driftpeak.live._space.records import NOTHING_SAID, Reach, setting_of
+from driftpeak.live._space.records import NO_CONTEXT, Reach, setting_of
 
 MOST_VALUES = 1_000  # of a context that bounds depend on
 
@@ -75,7 +75,7 @@ class Rules:
         varying = {name for name in self.known if self._depends(name)}
         self.varies = bool(varying)
         self.applied = {name: each for name, each in self.known.items() if name not in varying}
-        self._said: ParameterValues = NOTHING_SAID
+        self._context: ParameterValues = NO_CONTEXT
 
     def _depends(self, name: str) -> bool:
         """Return whether a known constraint may depend on the context."""
@@ -89,13 +89,13 @@ class Rules:
         if not self.varies:
             return self
         rules = copy(self)
-        rules.applied, rules._said = self.known, context
+        rules.applied, rules._context = self.known, context
         return rules
 
     def sums(self) -> list[tuple[dict[str, float], float, float]]:
         """Return weights, lower and upper bound of each applied sum; infinite without a bound."""
         return [
-            (each.weights, *span_of(each, self._said))
+            (each.weights, *span_of(each, self._context))
             for each in self.applied.values()
             if isinstance(each, WeightedSum)
         ]
@@ -118,9 +118,9 @@ class Rules:
         """Return the name of the first known constraint that a setting violates, or None."""
         for name, constraint in self.applied.items():
             kept = (
-                constraint.holds(setting, self._said)
+                constraint.holds(setting, self._context)
                 if isinstance(constraint, WeightedSum)
-                else constraint(setting | self._said)
+                else constraint(setting | self._context)
             )
             if not isinstance(kept, bool | np.bool_):
                 raise rejected(f"constraint {shown(name)}", kept, "return True or False")
@@ -148,7 +148,7 @@ class Rules:
             if name not in self.applied:
                 continue
             values = np.stack([_values(self.coding, j, rows) for j in range(rows.shape[1])], 1)
-            kept &= ~self.applied[name]._leaves(values @ weights, self._said)
+            kept &= ~self.applied[name]._leaves(values @ weights, self._context)
         return kept
 
     def hold(self, rows: Vector, reach: Reach | None) -> Any:

@@ -131,8 +131,8 @@ class EventSourced(ABC):
                     self.coding.clean_context(record.context)
                     self.rules.known_limits(record.chances)
                 settings = [record.parameters for record in records]
-                if state.told_last is not None:
-                    settings.append(state.told_last.parameters)
+                if state.newest_reward is not None:
+                    settings.append(state.newest_reward.parameters)
                 for setting in settings:
                     self.coding.clean(setting)
                 self._engine.load(arrays, shell["engine"])
@@ -164,7 +164,7 @@ class EventSourced(ABC):
                 reward = self._sign * event.reward
                 setting = event.parameters | event.context
                 sample = Sample(setting, event.time, event.noise, event.trials)
-                self._engine.told(sample, reward)
+                self._engine.observe(sample, reward)
                 if event.constraints:
                     chances = self._state.history[-1].chances
                     self._engine.measured(sample, event.constraints, chances)

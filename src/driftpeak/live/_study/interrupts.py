@@ -11,23 +11,23 @@ class Interrupts:
     """A handler of Ctrl-C that raises `KeyboardInterrupt` at once or at the end of a block."""
 
     def __init__(self) -> None:
-        self._held = self._waiting = False
+        self._delayed = self._waiting = False
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def delayed(self) -> Iterator[None]:
         """Delay `KeyboardInterrupt` until the end of the block."""
-        self._held = True
+        self._delayed = True
         try:
             yield
         finally:
-            self._held = False
+            self._delayed = False
         if self._waiting:
             self._waiting = False
             raise KeyboardInterrupt
 
     def pressed(self, number: int, frame: FrameType | None) -> None:
         """Handle the signal."""
-        if not self._held:
+        if not self._delayed:
             raise KeyboardInterrupt
         self._waiting = True
 

@@ -49,7 +49,7 @@ class StudyState:
         asked: number of the newest suggestion.
         pending: pending suggestions, oldest first.
         history: the newest 10,000 observations, in the order of `tell`.
-        told_last: time, suggestion and setting of the reward with the latest time.
+        newest_reward: time, suggestion and setting of the reward with the latest time.
         keys: the newest 10,000 rewards with keys, by key.
         forgotten: rewards dated before this time are not used, because of `forget`.
     """
@@ -57,8 +57,8 @@ class StudyState:
     def __init__(
         self, asked: int = 0, place: Place | None = None, keys: dict[str, Keyed] | None = None
     ) -> None:
-        self.told_last: Stand | None
-        self.told_last = None if place is None else Stand(-math.inf, 0, place.parameters)
+        self.newest_reward: Stand | None
+        self.newest_reward = None if place is None else Stand(-math.inf, 0, place.parameters)
         self.kind: Kind | None = None
         self.latest: float | None = None
         self.asked = asked
@@ -109,8 +109,8 @@ class StudyState:
                     if len(self.keys) > HISTORY:
                         del self.keys[next(iter(self.keys))]
                 stand = Stand(event.time, event.id or self.asked, event.parameters)
-                if self.told_last is None or stand[:2] >= self.told_last[:2]:
-                    self.told_last = stand
+                if self.newest_reward is None or stand[:2] >= self.newest_reward[:2]:
+                    self.newest_reward = stand
             case happened.Cancelled():
                 self._settle(event.id)
             case happened.Forgot() if self.latest is not None:
@@ -141,7 +141,7 @@ class StudyState:
         It is the setting with the latest time among pending suggestions and observations; at equal
         times, the one of the later suggestion.
         """
-        latest = [] if self.told_last is None else [self.told_last]
+        latest = [] if self.newest_reward is None else [self.newest_reward]
         if self.pending:
             number, newest = max(self.pending.items(), key=lambda item: (item[1].time, item[0]))
             latest.append(Stand(newest.time, number, newest.parameters))
@@ -222,7 +222,7 @@ class StudyState:
         return self._read(time)
 
     def _read(self, time: Time, *, counted: bool = False) -> tuple[float, Kind]:
-        latest = -math.inf if self.told_last is None else self.told_last.time
+        latest = -math.inf if self.newest_reward is None else self.newest_reward.time
         return read_time(time, self.kind, counted=counted, latest=latest)
 
     def time_to_look(self, time: Time | None) -> float:
@@ -259,7 +259,7 @@ class StudyState:
             "asked": self.asked,
             "pending": {number: list(pending) for number, pending in self.pending.items()},
             "history": [observation.to_list() for observation in self.history],
-            "told_last": self.told_last,
+            "told_last": self.newest_reward,
             "keys": self.keys,
             "forgotten": None if self.forgotten == -math.inf else self.forgotten,
         }
@@ -303,7 +303,7 @@ class StudyState:
             if not (whole(after) and 0 <= after <= self.asked):
                 accepted = f"follow one of {self.asked} suggestions"
                 raise rejected("the latest reward", after, accepted)
-            self.told_last = Stand(time, after, parameters)
+            self.newest_reward = Stand(time, after, parameters)
         for key, (number, parameters, reward) in written.get("keys", {}).items():
             event = happened.Told(number, 0.0, "steps", parameters, reward, key=key)  # checks them
             self.keys[key] = Keyed(event.id, event.parameters, event.reward)

@@ -68,13 +68,13 @@ class Diagnostics:
     durations: dict[str, str] | None = None
 
 
-def durations(found: Diagnostics) -> dict[str, str]:
+def durations(diagnostics: Diagnostics) -> dict[str, str]:
     """Return the durations of diagnostics in seconds as texts with units."""
     lengths: dict[str, float | None] = {}
-    if found.motion is not None and found.motion.startswith(PERIOD):
-        lengths["period"] = float(found.motion.removeprefix(PERIOD))
+    if diagnostics.motion is not None and diagnostics.motion.startswith(PERIOD):
+        lengths["period"] = float(diagnostics.motion.removeprefix(PERIOD))
     for name in ("half_life", "newest_age", "median_age", "oldest_age"):
-        lengths[name] = getattr(found, name)
+        lengths[name] = getattr(diagnostics, name)
     return {name: duration_text(length) for name, length in lengths.items() if length is not None}
 
 

@@ -46,10 +46,10 @@ class Inspectable(Shared, EventSourced):
             NoObservationsError: there are no observations.
             DriftpeakError: the context is missing, misspelt or out of range.
         """
-        when, said = self._state.time_to_look(time), self.coding.clean_context(context)
+        when, context_values = self._state.time_to_look(time), self.coding.clean_context(context)
         with computing():
-            peak = self._engine.peak(when, said)
-        return self._estimate(peak, when, said)
+            peak = self._engine.peak(when, context_values)
+        return self._estimate(peak, when, context_values)
 
     @looking
     def belief(
@@ -120,8 +120,8 @@ class Inspectable(Shared, EventSourced):
         self, settings: list[ParameterValues], time: Time | None, context: Said
     ) -> tuple[list[ParameterValues], float]:
         """Return settings with their context, and the time as a number."""
-        when, said = self._state.time_to_look(time), self.coding.clean_context(context)
-        return [setting | said for setting in settings], when
+        when, context_values = self._state.time_to_look(time), self.coding.clean_context(context)
+        return [setting | context_values for setting in settings], when
 
     def _points(self, points: Sequence[Mapping[str, object]] | None) -> list[ParameterValues]:
         """Return valid settings; by default all points of an `Arms` or a `Grid`."""
@@ -177,12 +177,15 @@ class Inspectable(Shared, EventSourced):
             times: past times.
             context: values of the context of all peaks, for a space with a context.
         """
-        said = self.coding.clean_context(context)
+        context_values = self.coding.clean_context(context)
         times = listed("times", times, "times")
         numbers = np.array([self._state.time_to_look(time) for time in times], float)
         with computing():
-            known, peaks = self._engine.peaks(np.sort(numbers), said)
-        return [self._estimate(peak, when, said) for when, peak in zip(known, peaks, strict=True)]
+            known, peaks = self._engine.peaks(np.sort(numbers), context_values)
+        return [
+            self._estimate(peak, when, context_values)
+            for when, peak in zip(known, peaks, strict=True)
+        ]
 
     @looking
     def diagnostics(self, time: Time | None = None) -> Diagnostics:
@@ -190,8 +193,10 @@ class Inspectable(Shared, EventSourced):
         when = self._state.time_to_look(time)
         with computing():
             report = self._engine.report(when)
-        found = Diagnostics(pending=len(self._state.pending), **report)
-        return replace(found, durations=durations(found)) if self._state.kind in DATES else found
+        diagnostics = Diagnostics(pending=len(self._state.pending), **report)
+        if self._state.kind not in DATES:
+            return diagnostics
+        return replace(diagnostics, durations=durations(diagnostics))
 
     @looking
     def calibration(self) -> Calibration:

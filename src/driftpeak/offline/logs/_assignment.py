@@ -99,10 +99,10 @@ def assignment_of(log: ChoiceLog, arms: Arms, randomised: bool | None) -> Assign
     if p < LEVEL:
         words = f"The choices were not drawn uniformly at random: {name} (adjusted p = {p:.1g})."
         return Assignment("unknown", words, REMEDY)
-    said = "as stated" if randomised else "judged by tests"
+    basis = "as stated" if randomised else "judged by tests"
     return Assignment(
         "uniform",
-        f"The choices were drawn uniformly at random ({said}; least adjusted p = {p:.2g} of "
+        f"The choices were drawn uniformly at random ({basis}; least adjusted p = {p:.2g} of "
         f"{len(tests)} tests).",
     )
 

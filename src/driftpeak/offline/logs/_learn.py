@@ -126,7 +126,9 @@ def _evaluated(
     made = [
         evaluate(name, policy, log, arms, assignment, means) for name, policy in policies.items()
     ]
-    values = [sign * one.value if one.estimated else -np.inf for one in made]
+    values = [
+        sign * alternative.value if alternative.estimated else -np.inf for alternative in made
+    ]
     return tuple(made[number] for number in np.argsort(-np.array(values), kind="stable"))
 
 
@@ -146,7 +148,7 @@ def _choices(log: ChoiceLog) -> tuple[float | str, ...]:
     if (numbers == numbers.round()).all() and high - low < RESOLUTION:
         return tuple(np.arange(low, high + 1).tolist())
     digits = 2 - math.floor(math.log10(high - low))  # a tenth of the distance of two choices
-    return tuple(round(float(one), digits) for one in np.linspace(low, high, RESOLUTION))
+    return tuple(round(float(value), digits) for value in np.linspace(low, high, RESOLUTION))
 
 
 def _each_context(log: ChoiceLog) -> list[dict[str, float | str]]:

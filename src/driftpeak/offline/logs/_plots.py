@@ -28,7 +28,7 @@ def log_figure(log: ChoiceLog, report: LogReport, *, title: str = "") -> Figure:
         report: its report.
         title: of the figure.
     """
-    shown = [one for one in report.alternatives if one.estimated][:MOST]
+    shown = [alternative for alternative in report.alternatives if alternative.estimated][:MOST]
     figure = new_figure(9.5 if shown else 5.5, max(4.2, 1.6 + 0.28 * len(shown)))
     panels = figure.subplots(1, 2 if shown else 1, squeeze=False)[0]
     _estimate(panels[0], log, report)
@@ -46,7 +46,11 @@ def _estimate(axes: Axes, log: ChoiceLog, report: LogReport) -> None:
     curve, numeric = report.curve, log.numeric
     places = np.array(curve.choices, float) if numeric else np.arange(len(curve.choices))
     at = dict(zip(curve.choices, places.tolist(), strict=True))
-    chosen = np.array(log.choices, float) if numeric else np.array([at[one] for one in log.choices])
+    chosen = (
+        np.array(log.choices, float)
+        if numeric
+        else np.array([at[choice] for choice in log.choices])
+    )
     newest = np.arange(len(log)) >= (1 - LATELY) * len(log)
     for some, colour, label in (
         (~newest, "#bbbbbb", "earlier rewards"),
@@ -70,13 +74,17 @@ def _estimate(axes: Axes, log: ChoiceLog, report: LogReport) -> None:
 
 
 def _alternatives(axes: Axes, report: LogReport, shown: list[Alternative]) -> None:
-    for place, one in enumerate(reversed(shown)):
-        axes.plot([one.low, one.high], [place, place], color=COLOURS[0], linewidth=2)
-        axes.plot(one.value, place, "o", color=COLOURS[0], markersize=5)
+    for place, alternative in enumerate(reversed(shown)):
+        axes.plot(
+            [alternative.low, alternative.high], [place, place], color=COLOURS[0], linewidth=2
+        )
+        axes.plot(alternative.value, place, "o", color=COLOURS[0], markersize=5)
     axes.axvline(report.logged, color=COLOURS[7], linewidth=1.5)
     axes.annotate(
         "as logged", (report.logged, 1.0), xycoords=("data", "axes fraction"), ha="center",
         va="bottom", fontsize=8, color=COLOURS[7],
     )  # fmt: skip
-    axes.set_yticks(range(len(shown)), [one.name for one in reversed(shown)], fontsize=8)
+    axes.set_yticks(
+        range(len(shown)), [alternative.name for alternative in reversed(shown)], fontsize=8
+    )
     axes.set_xlabel(with_unit(f"mean {report.reward_name} per step", report.unit))

@@ -133,7 +133,7 @@ class LogReport:
             "now": asdict(self.now),
             "next": asdict(self.next),
             "by_context": [asdict(advice) for advice in self.by_context],
-            "alternatives": [_plain(asdict(one)) for one in self.alternatives],
+            "alternatives": [_plain(asdict(alternative)) for alternative in self.alternatives],
             "curve": {name: [_json(value) for value in values] for name, values in curve.items()},
         }
 
@@ -158,8 +158,8 @@ class LogReport:
         return lines or ["All choices were tried, also in the last quarter of the log."]
 
     def _table(self) -> list[str]:
-        evaluated = [one for one in self.alternatives if one.estimated]
-        rest = [one for one in self.alternatives if not one.estimated]
+        evaluated = [alternative for alternative in self.alternatives if alternative.estimated]
+        rest = [alternative for alternative in self.alternatives if not alternative.estimated]
         lines: list[str] = []
         if evaluated:
             title = (
@@ -168,28 +168,29 @@ class LogReport:
             )
             lines.append(fill(title, WIDTH))
             shown = evaluated[:MOST]
-            width = min(max(len(one.name) for one in shown), 40)
-            for one in shown:
-                interval = f"{one.low:.4g} to {one.high:.4g}"
-                row = f"  {one.name[:width]:<{width}}  {one.value:>9.4g}  {interval:<22}"
-                lines.append((row + self._against(one)).rstrip())
+            width = min(max(len(alternative.name) for alternative in shown), 40)
+            for alternative in shown:
+                interval = f"{alternative.low:.4g} to {alternative.high:.4g}"
+                row = f"  {alternative.name[:width]:<{width}}  {alternative.value:>9.4g}"
+                row += f"  {interval:<22}"
+                lines.append((row + self._against(alternative)).rstrip())
             lines.append(f"  {'as logged':<{width}}  {self.logged:>9.4g}")
             if len(evaluated) > MOST:
                 lines.append(f"  and {len(evaluated) - MOST} others (see --json or as_data())")
         reasons: dict[str, list[str]] = {}
-        for one in rest:
-            reasons.setdefault(one.reason, []).append(one.name)
+        for alternative in rest:
+            reasons.setdefault(alternative.reason, []).append(alternative.name)
         for reason, names in reasons.items():
-            whom = "The alternatives" if not evaluated else f"These ({_listed(tuple(names))})"
-            text = f"{whom} cannot be estimated from this log. {reason}"
+            subject = "The alternatives" if not evaluated else f"These ({_listed(tuple(names))})"
+            text = f"{subject} cannot be estimated from this log. {reason}"
             lines.append(fill(text, WIDTH, subsequent_indent="  "))
         return lines
 
-    def _against(self, one: Alternative) -> str:
+    def _against(self, alternative: Alternative) -> str:
         """Return "better" or "worse" if the interval excludes the logged mean."""
-        if one.low <= self.logged <= one.high:
+        if alternative.low <= self.logged <= alternative.high:
             return ""
-        return "better" if (one.low > self.logged) != self.minimize else "worse"
+        return "better" if (alternative.low > self.logged) != self.minimize else "worse"
 
     def _number(self, value: float) -> str:
         return f"{value:.4g}{' ' + self.unit if self.unit else ''}"

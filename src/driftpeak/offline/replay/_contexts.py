@@ -47,8 +47,8 @@ def contexts_of(
         if numbers:
             count = len(set(columns[name]))
             words.append(f"{name} has {count} ranges with about equal numbers of training rows")
-    said = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return Contexts(said), words
+    values = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return Contexts(values), words
 
 
 def _check_names(given: Mapping[str, Any], known: Mapping[str, Any]) -> None:

@@ -185,9 +185,9 @@ def _as_json(findings: Mapping[str, Finding]) -> str:
     return json.dumps({name: dataclasses.asdict(finding) for name, finding in findings.items()})
 
 
-def _lines_beside(text: str, said: Sequence[str]) -> str:
-    """Return the lines of the text that are not in `said`."""
-    return "\n".join(line for line in text.splitlines() if line not in said)
+def _lines_beside(text: str, notes: Sequence[str]) -> str:
+    """Return the lines of the text that are not in `notes`."""
+    return "\n".join(line for line in text.splitlines() if line not in notes)
 
 
 def _unit(table: RewardTable, given: str | None) -> str:

@@ -71,18 +71,18 @@ class Journal(Store):
     def __init__(self, path: Path, name: str | None, timeout: float) -> None:
         self.path, self.name, self.timeout = path, name, timeout
         self.where = f"journal {in_line(str(path))}"
-        self._held: BinaryIO | None = None  # the file, while it is locked
+        self._locked_file: BinaryIO | None = None  # the file, while it is locked
         self._id: str | None = None  # the study's id, after `describe` or `create`
-        self._told = False  # whether a warning of an unfinished line was given
+        self._warned = False  # whether a warning of an unfinished line was given
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         with self._opened(write=True) as file:
-            self._held = file
+            self._locked_file = file
             try:
                 yield
             finally:
-                self._held = None
+                self._locked_file = None
 
     def describe(self) -> dict[str, Any] | None:
         try:
@@ -163,8 +163,8 @@ class Journal(Store):
         with self._opened() as file:
             block, head = self._after(file, position)
         lines, rest = _split(block)
-        if rest and not self._told:
-            self._told = True
+        if rest and not self._warned:
+            self._warned = True
             warn(
                 f"{self.where} ends in an unfinished line of {len(rest)} bytes, as after a crash. "
                 "It contains no confirmed event. The next change moves it to another file"
@@ -320,8 +320,8 @@ class Journal(Store):
     @contextmanager
     def _opened(self, *, write: bool = False) -> Iterator[BinaryIO]:
         """Open and lock the file: shared for reading, exclusively for writing."""
-        if self._held is not None:
-            yield self._held
+        if self._locked_file is not None:
+            yield self._locked_file
             return
         deadline = time.monotonic() + self.timeout
         while True:
@@ -347,7 +347,7 @@ class Journal(Store):
             file.close()
 
     def after_fork(self) -> None:
-        self._held = None
+        self._locked_file = None
 
     def _open(self, write: bool) -> BinaryIO:
         try:
