@@ -1,7 +1,10 @@
 """Data classes of an experiment: cases (an environment with policies), claims and figures."""
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import xarray as xr
@@ -136,3 +139,46 @@ class Experiment:
         """All figures by file name without extension: ID, then ID-NAME."""
         others = {f"{self.id}-{name}": draw for name, draw in self.further.items()}
         return {self.id: self.picture, **others}
+
+
+def described(
+    id: str,
+    cases: tuple[Case, ...],
+    claims: tuple[Claim, ...],
+    picture: Picture,
+    *,
+    values: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Experiment:
+    """Return an experiment with title, source, choices and notes from `descriptions.toml`.
+
+    Arguments:
+        id, cases, claims, picture: as for `Experiment`.
+        values: values that replace {NAME} in the texts, such as the constants of the module.
+        options: further attributes of `Experiment`.
+    """
+    described = _descriptions()[id]
+    described = _descriptions().get(described.get("like", ""), {}) | described
+
+    def text(written: str) -> str:
+        return " ".join(written.split()).format_map(_Listed(values or {}))
+
+    title, source = text(described["title"]), described["source"]
+    choices, notes = (tuple(map(text, described.get(name, ()))) for name in ("choices", "notes"))
+    return Experiment(
+        id, title, source, cases, claims, picture, choices=choices, notes=notes, **options
+    )
+
+
+class _Listed(dict[str, Any]):
+    """Values for texts; a tuple is a list with commas."""
+
+    def __getitem__(self, name: str) -> Any:
+        value = super().__getitem__(name)
+        return ", ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+@cache
+def _descriptions() -> dict[str, dict[str, Any]]:
+    text = Path(__file__).with_name("descriptions.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)

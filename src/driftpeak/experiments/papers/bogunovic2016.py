@@ -11,7 +11,7 @@ import numpy as np
 from driftpeak.environments import MarkovDrift
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons, lower_in, weighted
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.experiment import Case, Experiment, Setup, described
 from driftpeak.experiments.figures import mismatch, regret_overlay
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE, Kernel, Matern
@@ -100,11 +100,9 @@ def oscillates(case: str, period: int, steps: int) -> Comparisons:
     )  # fmt: skip
 
 
-def _matched(id: str, belief: Prior, name: str, *, longer: int) -> Experiment:
-    return Experiment(
+def _matched(id: str, belief: Prior, *, longer: int) -> Experiment:
+    return described(
         id,
-        f"Matched parameters, {name}",
-        f"B16 figure {id[-2:]}",
         (
             *(Case(case, partial(matched, belief, drift), TRIALS, chunk=100)
               for case, drift in CASES.items()),
@@ -126,16 +124,7 @@ def _matched(id: str, belief: Prior, name: str, *, longer: int) -> Experiment:
                    for case, drift in CASES.items() for steps in AROUND}),
         ),
         partial(regret_overlay, cases=tuple(CASES), kinds=(TV, R, STATIC)),
-        choices=(
-            "B16 states T = 200 only for figures 2c and 2d. Here T is 200, and also "
-            f"{LONG} for the comparison with GP-UCB ({longer} trials).",
-            "B16 does not define `just after` a reset: here 5 or 10 steps.",
-        ),
-        notes=(
-            "B16's abstract states for synthetic and real data together that both algorithms "
-            "significantly outperform GP-UCB. Figures 2a and 2b do not show GP-UCB. Figure 2d "
-            "shows it as R-GP-UCB with N = T, and B16 calls the mean robust up to this period.",
-        ),
+        values={"LONG": LONG, "longer": longer},
     )  # fmt: skip
 
 
@@ -173,12 +162,10 @@ def _steps(*periods: int) -> Comparisons:
 
 
 EXPERIMENTS = (
-    _matched("b16-fig2a", SMOOTH, "SE kernel, l = 0.2", longer=50),
-    _matched("b16-fig2b", ROUGH, "Matern-5/2 kernel, l = 0.2", longer=25),
-    Experiment(
+    _matched("b16-fig2a", SMOOTH, longer=50),
+    _matched("b16-fig2b", ROUGH, longer=25),
+    described(
         "b16-fig2c",
-        "TV-GP-UCB with a wrong drift rate, true rate 0.01, SE kernel",
-        "B16 figure 2c",
         (Case("eps = 0.01", assumed_drift, TRIALS, chunk=50),),
         (
             Claim("Ignoring the drift (eps = 0, GP-UCB) is worst in the range", tuple(
@@ -204,20 +191,9 @@ EXPERIMENTS = (
         ),
         partial(mismatch, case="eps = 0.01", values=ASSUMED, true=0.01,
                 xlabel=r"assumed drift rate $\epsilon$"),
-        choices=(
-            "B16 gives no number for `slow`. Here it is the increase per unit of eps, as in its "
-            "figure, or that five- and tenfold over-estimates cost less than half as much regret "
-            "as eps = 0.",
-            "`Slightly under-estimating is not harmful` is tested with 0.007 and 0.005 instead of "
-            "0.01: they must cost less than a tenth of the regret that eps = 0 costs. `Rapidly "
-            "beyond a certain point` means a larger increase per unit of eps from 0.001 to 0 than "
-            "from 0.01 to 0.005.",
-        ),
     ),
-    Experiment(
+    described(
         "b16-fig2d",
-        "R-GP-UCB with other periods, drift 0.01, SE kernel",
-        "B16 figure 2d",
         (Case("eps = 0.01", restart_period, TRIALS, chunk=50),),
         (
             Claim("Too small a period is bad", tuple(
@@ -245,9 +221,5 @@ EXPERIMENTS = (
         ),
         partial(mismatch, case="eps = 0.01", values=PERIODS, true=38,
                 xlabel="restart period N"),
-        choices=(
-            "B16 gives no numbers for `robust` and `steadily`; the claims state the numbers used. "
-            "N = 38 is the matched period.",
-        ),
     ),
 )  # fmt: skip

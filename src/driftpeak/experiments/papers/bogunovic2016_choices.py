@@ -18,7 +18,13 @@ from driftpeak.experiments.claims import (
     lower_in,
     weighted,
 )
-from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
+from driftpeak.experiments.experiment import (
+    Case,
+    Results,
+    ResultTable,
+    Setup,
+    described,
+)
 from driftpeak.experiments.papers.bogunovic2016 import (
     DRIFTS,
     ROUGH,
@@ -235,10 +241,8 @@ def _tables(results: Results) -> tuple[ResultTable, ...]:
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "b16-choices",
-        "Widths, periods, fixed strategies and a longer horizon, drift on [0, 1]^2",
-        "B16 section 2, section 5, section 5.1",
         (
             *(
                 Case(case, partial(periods, PRIORS[kernel], drift), TRIALS)
@@ -256,22 +260,10 @@ EXPERIMENTS = (
         ),
         CLAIMS,
         picture,
-        choices=(
-            f"Grid, noise and T = {STEPS} as in figure 2; {TRIALS} trials, {LONG_TRIALS} for "
-            f"T = {LONG}.",
-            "B16 states that the constants of the period were found by cross-validation, but not "
-            "its criterion. Here half and twice the constant may lower the regret by a tenth at "
-            "most, at each drift of figure 2. A period is at most T.",
-            "`Suitable` means here that no other c1 of 0.2, 0.4, 1.6 and 3.2 has less than 0.8 "
-            "times the regret; c2 stays 4.",
-            f"The widths (16) and (19) have delta = {DELTA:g} and constants a and b that hold for "
-            "the kernel.",
-            "B16 speaks of fixed strategies in general. Here the fixed point that is best in "
-            "hindsight over the run is compared with TV-GP-UCB, for the drifts and horizons of "
-            f"figure 2 and T = {LONG}.",
-            "B16 explains its recorded data by the longer horizon. The check in the environments "
-            f"of figure 2 compares the last {LONG // 3} of {LONG} steps with the first.",
-        ),
         tables=_tables,
+        values={
+            "DELTA": DELTA, "LONG": LONG, "LONG_TRIALS": LONG_TRIALS, "STEPS": STEPS,
+            "TRIALS": TRIALS,
+        },
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from driftpeak.environments import MarkovDrift
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison
-from driftpeak.experiments.experiment import Case, Experiment, Results, Setup
+from driftpeak.experiments.experiment import Case, Results, Setup, described
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE, Kernel, Matern
 from driftpeak.gp.priors import Prior
@@ -74,10 +74,8 @@ def picture(results: Results, title: str) -> Figure:
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "b16-fig1",
-        "Functions under Markov drift of 0.01",
-        "B16 figure 1",
         tuple(Case(case, partial(setup, kernel), TRIALS, chunk=TRIALS)
               for case, kernel in CASES.items()),
         (
@@ -90,9 +88,5 @@ EXPERIMENTS = (
             }),
         ),
         picture,
-        choices=(
-            "B16 does not state domain and times. Here the domain is [0, 1], and the times are "
-            "100 and 199 steps apart; `significantly` means by more than the lengthscale, 0.2.",
-        ),
     ),
 )  # fmt: skip

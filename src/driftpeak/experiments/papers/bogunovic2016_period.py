@@ -16,7 +16,13 @@ from matplotlib.figure import Figure
 from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons
-from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
+from driftpeak.experiments.experiment import (
+    Case,
+    Results,
+    ResultTable,
+    Setup,
+    described,
+)
 from driftpeak.experiments.papers.bogunovic2016_sensors import DAY, LAB_TRAINING
 from driftpeak.offline.data import read_table
 from driftpeak.offline.replay import prior_from_history
@@ -109,10 +115,8 @@ def tables(results: Results) -> tuple[ResultTable, ...]:
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "b16-period",
-        "Intel lab: the period of R-GP-UCB by regret on the training days",
-        "B16 section 5.2",
         tuple(
             Case(case, partial(setup, day), 1, data="intel-lab-table")
             for day, case in enumerate(DAYS)
@@ -129,13 +133,7 @@ EXPERIMENTS = (
             ),
         ),
         picture,
-        choices=(
-            "B16 found N = 15 by cross-validation on three training days and states no criterion. "
-            "Here R-GP-UCB starts at midnight of each day, with mean and covariance of the two "
-            "other days, noise variance 0.5 and the width of figure 3a.",
-            f"Periods are {', '.join(map(str, PERIODS))} steps of ten minutes; {DAY} is a day.",
-        ),
-        notes=("Each day is one history, so intervals are over blocks of twelve steps.",),
         tables=tables,
+        values={"DAY": DAY, "PERIODS": PERIODS},
     ),
 )

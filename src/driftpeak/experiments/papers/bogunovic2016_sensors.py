@@ -21,7 +21,7 @@ from driftpeak.experiments.claims import (
     majority,
     weighted,
 )
-from driftpeak.experiments.experiment import Case, Experiment, Setup, recorded
+from driftpeak.experiments.experiment import Case, Setup, described, recorded
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.recorded_figures import by_case, every_point, tracks
 from driftpeak.gp.priors import Prior
@@ -273,10 +273,8 @@ def _more_than_both(period: int) -> Comparisons:
 
 PAPERS, LEARNED = "drift 0.03 and period 15, the paper's", "drift and period as learned here"
 EXPERIMENTS = (
-    Experiment(
+    described(
         "b16-fig3a",
-        "Intel lab, 46 sensors, the last two of five days",
-        "B16 figures 3a-3b",
         (Case(LAB, sensors, 20, data="intel-lab-table"),),
         (
             Claim("TV-GP-UCB has less regret than R-GP-UCB",
@@ -307,34 +305,12 @@ EXPERIMENTS = (
             }, whose="ours"),
         ),
         partial(regret_panels, average=True, unit="degrees C"),
-        choices=(
-            "Rewards as recorded, no noise added; prior mean and covariance of the training days.",
-            "Drift 0.03 and period 15 are the paper's values. They are compared with learned "
-            "values: the drift of highest likelihood on the three training days, and the period of "
-            "best one-step predictions, where each training day is predicted with a prior from the "
-            "two others. The settings list them.",
-            "B16's `barely better than random` means above 80 % of random's regret here, "
-            "`comparably` means within a factor of 1.25, and `a short time` means six or twelve "
-            "hours.",
-            "B16 states in section 2 that all fixed strategies perform poorly. Here the sensor "
-            "with the highest mean over the run, known in hindsight only, is compared with "
-            "TV-GP-UCB.",
-            "RExp3's bound on rewards is twice the largest distance from a sensor's mean on the "
-            "training days.",
-        ),
-        notes=(
-            "All trials share one history, so intervals are over blocks of steps. Random and "
-            "RExp3 are means of 20 runs.",
-            "The five days are inferred (1 to 5 March 2004), because B16 does not state them.",
-        ),
         further={"tracks": partial(tracks, case=LAB, ylabel="temperature, degrees C",
                                    policies=(TV, R, STATIC, RANDOM)),
                  "sensors": partial(every_point, case=LAB, ylabel="temperature, degrees C")},
     ),
-    Experiment(
+    described(
         "b16-fig3c",
-        "Highway speed, 50 sensors, the mornings of seven days",
-        "B16 figures 3c-3f, figure 4",
         tuple(
             Case(name, partial(traffic, day, variant), 20, data="pems-speed")
             for variant in VARIANTS
@@ -366,27 +342,6 @@ EXPERIMENTS = (
         ),
         partial(by_case, cases=_days(), ylabel="regret per step, $R_T/T$, mph",
                 policies=(TV, ASSUMED, STATIC, RANDOM)),
-        choices=(
-            "B16's I-880 data are not available. The data are PeMSD7, Los Angeles, so these are "
-            "additional checks. Each of seven weekdays is a test day. Its prior and drift come "
-            "from the days of the two other thirds (4 or 5 days), because B16 assumes independent "
-            "days.",
-            "B16 has 84 steps from 6 to 11, which has only 60 steps of 5 minutes. Here there are "
-            "84 steps, 6:00 to 13:00, and as a check 60.",
-            "50 of the 228 sensors are drawn at random once; as a check there are two more draws.",
-            "The first sensor is drawn at random in each of 20 trials, the same for all policies; "
-            "B16 uses 20 different sensors.",
-            "R-GP-UCB, which B16 omits as unsuitable, has periods of 10, 20 and 42 steps. The best "
-            "sensor of the step before falls behind if it is 5 or 10 mph below the maximum; the "
-            "regret of the six steps (half an hour) from then on is compared.",
-            "Rewards are as recorded, without added noise. Prior mean and covariance come from "
-            "the training days, the noise variance is 5 mph^2, and the drift has the highest "
-            "likelihood.",
-        ),
-        notes=(
-            "Samples are days, so intervals are over seven days. Their priors share training "
-            "days, which the intervals ignore.",
-        ),
         further={
             "tracks": partial(tracks, case=_days()[0], ylabel="speed, mph",
                               policies=(TV, STATIC, RANDOM)),

@@ -13,7 +13,7 @@ from typing import Any
 
 from driftpeak.environments import AbruptSwitches, SlowChange
 from driftpeak.experiments.claims import Claim, Comparisons, lower, lowest_by_setting
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.experiment import Case, Experiment, Setup, described
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE
@@ -145,14 +145,12 @@ def _at_every(case: str, others: Sequence[str]) -> Comparisons:
     )
 
 
-def _experiment(id: str, change: str, title: str, **appendix: int) -> Experiment:
+def _experiment(id: str, change: str, **appendix: int) -> Experiment:
     figures = {"M = 20": {}, "Appendix E": appendix}
     cases = {figure: {setting: f"{figure}, {setting}" for setting in OPEN} for figure in figures}
     build: Callable[..., Setup] = partial(setup, change)
-    return Experiment(
+    return described(
         id,
-        title,
-        {"a": "D22 figure 1a, figure 2", "b": "D22 figure 1b, figure 3"}[id[-1]],
         tuple(
             Case(cases[figure][setting], partial(build, **given, **chosen),
                  100 if setting == FIRST else 50)
@@ -174,25 +172,10 @@ def _experiment(id: str, change: str, title: str, **appendix: int) -> Experiment
               for other in (R, SW)),
         ),
         partial(regret_panels, cases=(cases["M = 20"][FIRST], cases["Appendix E"][FIRST])),
-        choices=(
-            "D22 does not state noise, R, B, lambda or delta. Here R = noise sd 0.1, lambda = "
-            "R^2, B is twice the root mean square norm sqrt(M/3), and delta = 0.1. Each other "
-            "setting changes one of these. IGP-UCB has its own lambda, 1 + 2/T, as its authors "
-            "prescribe; in one setting all policies have it.",
-            "The policies know the variation, the root mean square sqrt(2M/3) for each change; in "
-            "one setting it is unknown.",
-            "D22 sets H, w and gamma `order-wise by theory`. Here they have the constant 1 and the "
-            "kernel's rate of the gain; in further settings their memory is halved or doubled, or "
-            "their formulas have the greedy gain.",
-            "Gains in the widths are greedy upper bounds; WGP-UCB has the double-weighted gain.",
-            "D22's figure 1 has 10 trials and its text does not mention IGP-UCB; Appendix E has "
-            "100 trials. Here there are 100 trials, and 50 in the other settings.",
-            "Appendix E: M = 100" + (", f4 to f5 to f6." if change == "slow" else "."),
-        ),
     )  # fmt: skip
 
 
 EXPERIMENTS = (
-    _experiment("d22-fig1a", "abrupt", "Changes at t = 100 and t = 200", supports=100),
-    _experiment("d22-fig1b", "slow", "Slow change", supports=100, segments=2),
+    _experiment("d22-fig1a", "abrupt", supports=100),
+    _experiment("d22-fig1b", "slow", supports=100, segments=2),
 )

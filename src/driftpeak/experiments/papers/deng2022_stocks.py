@@ -10,7 +10,7 @@ import numpy as np
 
 from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.claims import Claim, lowest, lowest_by_setting
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.experiment import Case, Setup, described
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.papers.deng2022 import (
     FIRST,
@@ -102,10 +102,8 @@ def stocks(
 
 CASES = {setting: f"stocks, {setting}" for setting in OPEN}
 EXPERIMENTS = (
-    Experiment(
+    described(
         "d22-fig1c",
-        "29 stocks, 823 days",
-        "D22 figure 1c, figure 4",
         (
             *(Case(CASES[setting], partial(stocks, **chosen), 1, data="stocks")
               for setting, chosen in OPEN.items()),
@@ -124,19 +122,5 @@ EXPERIMENTS = (
                   lowest(PRACTICAL, WGP, (R, SW, STATIC)), whose="ours"),
         ),
         partial(regret_panels, cases=(CASES[FIRST], PRACTICAL), unit="dollars"),
-        choices=(
-            "The covariance and the common mean are computed from all days, as D22 appears to do. "
-            "Every policy therefore uses future data.",
-            "D22 does not state B, R, lambda and delta for prices. Here B is the root mean square "
-            "norm of a day's prices minus the common mean, lambda is 5 % of the stocks' mean "
-            "variance, R = sqrt(lambda), and delta = 0.1. Each other setting changes one of these. "
-            "IGP-UCB has lambda = 1 + 2/T in units of the largest variance.",
-            "The variation is unknown, and known in one setting; the gain is greedy. In two "
-            "settings the memory of H, w and gamma is halved or doubled.",
-        ),
-        notes=(
-            "All trials share one history, so intervals are over blocks of steps.",
-            "The practical width sqrt(0.8 log 4t) is not D22's; IGP-UCB with it is GP-UCB.",
-        ),
     ),
 )  # fmt: skip

@@ -20,7 +20,14 @@ import numpy as np
 
 from driftpeak.environments import Environment, MovingCosine, SignSwitches
 from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons, lower, lowest
-from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
+from driftpeak.experiments.experiment import (
+    Case,
+    Experiment,
+    Results,
+    ResultTable,
+    Setup,
+    described,
+)
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.papers.hong2023_program import SlippedWindow
 from driftpeak.gp.domains import unit_sphere
@@ -119,7 +126,6 @@ class Figure:
         still: step after which the function does not change.
     """
 
-    title: str
     changes: tuple[int, ...] | None
     window: int
     lengthscale: float
@@ -127,9 +133,9 @@ class Figure:
 
 
 FIGURES = {
-    "h23-fig1a": Figure("Sign switch after 3000", (3000,), 3000, 0.2, 3000),
-    "h23-fig1b": Figure("Sign switches after 1500 and 5000", (1500, 5000), 2000, 0.2, 5000),
-    "h23-fig2b": Figure("Moving cosine", None, 2000, 1.0, 6000),
+    "h23-fig1a": Figure((3000,), 3000, 0.2, 3000),
+    "h23-fig1b": Figure((1500, 5000), 2000, 0.2, 5000),
+    "h23-fig2b": Figure(None, 2000, 1.0, 6000),
 }
 GRIDS: dict[str, tuple[float, ...]] = {
     "SW-GP-UCB": (250, 500, 1000, 2000, 4000),
@@ -286,29 +292,13 @@ def _row(runs: Any, name: str) -> tuple[str, ...]:
     return name, f"{totals.mean():,.0f}", f"{error:,.0f}", f"{restarts:.2g}"
 
 
-SLIPS = (
-    "H23's program starts its GP-UCB from the inverse 20 I, whereas its ridge of 20 would give "
-    "I / 20. The ridge is therefore 1/20, and standard deviations are 20 times as large. It "
-    "removes old observations from the window with 1 + v'Av instead of 1 - v'Av. Three variants "
-    "are compared: the program as published, the correct sign, and the correct sign with the "
-    "configured ridge."
-)
-NEARLY = (
-    "With l = 0.2 the Gram matrix is nearly the identity, so this benchmark is close to a bandit "
-    "with 100 independent arms. With l = 1 the arms are correlated."
-)
-
-
 def _case(name: str, build: Callable[..., Setup], trials: int, *, chunk: int) -> Case:
     return Case(name, build, trials, chunk=chunk, quick=partial(build, steps=QUICK_STEPS))
 
 
 def _experiment(id: str) -> Experiment:
-    figure = FIGURES[id]
-    return Experiment(
+    return described(
         id,
-        figure.title + ", 100 points on the sphere of R^10",
-        f"H23 figure {id[-2:]}",
         (
             _case(PUBLISHED, partial(published, id), 25, chunk=13),
             _case("l = 1", partial(published, id, 1.0), 10, chunk=5),
@@ -316,14 +306,6 @@ def _experiment(id: str) -> Experiment:
         ),
         _claims(id),
         regret_panels,
-        choices=(
-            "Policies, constants, widths, windows, ridge and discount are those of the authors' "
-            "program and its configurations. Points, functions and noise are our own draws; the "
-            "points are the same in all trials.",
-            "The best policies of this package have ADA-OPKB's kernel, B16's width, and memories "
-            "tuned with another seed; auto has the true kernel and noise.",
-        ),
-        notes=(SLIPS, NEARLY),
         programs="h23",
         tables=regret_tables,
     )
@@ -332,10 +314,8 @@ def _experiment(id: str) -> Experiment:
 EXPERIMENTS = (
     _experiment("h23-fig1a"),
     _experiment("h23-fig1b"),
-    Experiment(
+    described(
         "h23-fig2a",
-        "Static cosine, 256 points on the sphere of R^8",
-        "H23 figure 2a",
         (
             _case(PUBLISHED, partial(stationary, 0.2), 25, chunk=13),
             _case("l = 1", partial(stationary, 1.0), 10, chunk=5),
@@ -346,8 +326,6 @@ EXPERIMENTS = (
             for case in (PUBLISHED, "l = 1")
         ),
         regret_panels,
-        choices=("OPKB without tests for change, GP-UCB with its ridge, as in the program.",),
-        notes=(SLIPS,),
     ),
     _experiment("h23-fig2b"),
 )  # fmt: skip

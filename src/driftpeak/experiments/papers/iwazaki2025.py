@@ -9,7 +9,7 @@ import numpy as np
 
 from driftpeak.environments import AbruptSwitches, Environment
 from driftpeak.experiments.claims import Claim, Column, Comparison, lower
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.experiment import Case, Setup, described
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE, Kernel, Matern
@@ -136,10 +136,8 @@ def _claims(kernel: str) -> tuple[Claim, ...]:
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "it25-fig2",
-        "Changes after T/5 and 2T/5, 30 x 30 grid",
-        "IT25 figure 2",
         tuple(
             Case(
                 _name(name, noise),
@@ -152,21 +150,6 @@ EXPERIMENTS = (
         ),
         tuple(claim for kernel in KERNELS for claim in _claims(kernel)),
         partial(regret_panels, cases=[_name(kernel, NOISES[0]) for kernel in KERNELS]),
-        choices=(
-            "IT25 does not state noise, B or C. Here rho = sd 0.1 and 0.3, lambda = rho^2, B is "
-            f"twice the root mean square norm sqrt(U/3), and C = 1 and {SMALLER:g}.",
-            f"V_T is the mean over {WORLDS} other trials, in the supremum norm.",
-            f"IT25 has 5 trials; here there are {TRIALS}. Of twelve settings with C = "
-            f"{SMALLER:g}, seven are undecided with 5 trials and one with 25.",
-            "Centres are drawn from the points of the grid; it25-square draws them from the whole "
-            "square.",
-            "OPKB and ADA-OPKB, which the paper omits as too costly, have the constants of H23's "
-            "program.",
-        ),
-        notes=(
-            "R-PERP's width has an absolute constant C that the paper does not state. With C = 1 "
-            "the width is so large that no point is eliminated at this T. With C = "
-            f"{SMALLER:g}, for which nothing is proved, points are eliminated.",
-        ),
+        values={"SMALLER": SMALLER, "TRIALS": TRIALS, "WORLDS": WORLDS},
     ),
 )

@@ -19,7 +19,13 @@ from driftpeak._core.types import AnyArray
 from driftpeak.environments import AgainstQueries
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison
-from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
+from driftpeak.experiments.experiment import (
+    Case,
+    Results,
+    ResultTable,
+    Setup,
+    described,
+)
 from driftpeak.experiments.papers.exponents import slope
 from driftpeak.gp.domains import Arms
 from driftpeak.gp.kernels import SE, Kernel, Matern
@@ -238,10 +244,8 @@ def tables(results: Results) -> tuple[ResultTable, ...]:
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "it25-fig1",
-        f"Functions chosen against a fixed order of queries, {POINTS} points",
-        "IT25 figure 1",
         tuple(
             Case(
                 name,
@@ -253,15 +257,7 @@ EXPERIMENTS = (
         ),
         _claims(),
         picture,
-        choices=(
-            "IT25's figure 1 is an illustration. Here the batch is the first of an interval of "
-            "N^2 steps, which has N queries. The kernels are those of figure 2; the points are "
-            f"{POINTS} random points of the square, so that the fixed order has no ties.",
-            "The functions of norm B = 1 are those of largest error at the point where it is "
-            "largest in posterior deviations (`AgainstQueries`). They change at every step.",
-            "IT25 does not state noise and C. Here rho = sd 0.1 and 0.3, lambda = rho^2, C = 1.",
-            "The slopes are compared with 1/4, halfway between 0 and 1/2.",
-        ),
         tables=tables,
+        values={"POINTS": POINTS},
     ),
 )

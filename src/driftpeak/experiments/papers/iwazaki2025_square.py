@@ -14,7 +14,7 @@ from jaxtyping import PRNGKeyArray
 from driftpeak._core.types import AnyArray
 from driftpeak.environments import AbruptSwitches
 from driftpeak.environments.rkhs import Pieces
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.experiment import Case, Setup, described
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.papers.iwazaki2025 import (
     ADA,
@@ -63,10 +63,8 @@ def setup(kernel: Kernel, steps: int = STEPS) -> Setup:
 
 CASES = {f"{name}, noise sd {NOISE:g}": kernel for name, kernel in KERNELS.items()}
 EXPERIMENTS = (
-    Experiment(
+    described(
         "it25-square",
-        "Figure 2 with centres anywhere in the square, changes after T/5 and 2T/5",
-        "IT25 section 6, figure 2",
         tuple(
             Case(
                 case,
@@ -78,10 +76,6 @@ EXPERIMENTS = (
         ),
         tuple(claim for name in KERNELS for claim in paper_claims(name, (NOISE,))),
         regret_panels,
-        choices=(
-            "Centres are drawn uniformly from the square, as in IT25. In it25-fig2 they are points "
-            f"of the grid. The noise sd is {NOISE:g}; there are {TRIALS} trials, as in IT25. "
-            "Everything else is as in it25-fig2.",
-        ),
+        values={"NOISE": NOISE, "TRIALS": TRIALS},
     ),
 )

@@ -10,7 +10,13 @@ import numpy as np
 from driftpeak.environments import MovingCoefficients
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison, lower
-from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
+from driftpeak.experiments.experiment import (
+    Case,
+    Results,
+    ResultTable,
+    Setup,
+    described,
+)
 from driftpeak.experiments.figures import regret_and_order, regret_panels
 from driftpeak.experiments.papers.mauduit2025_tuning import SEED, least_regret, most_likely
 from driftpeak.gp.domains import Grid
@@ -239,10 +245,8 @@ def _bounded(results: Results, title: str) -> Any:
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "m25-fig2",
-        "A moving sum of bumps on [-50, 50]",
-        "M25 figure 2",
         tuple(
             Case(
                 str(choice),
@@ -254,22 +258,8 @@ EXPERIMENTS = (
         ),
         _claims(),
         _panels,
-        choices=(
-            "M25 leaves open the number of centres (here 20 and 50), their positions (evenly "
-            "spaced, and drawn in each trial), the noise (sd 0.1 and 0.3), delta (0.1) and the "
-            f"width of the rivals: M25's (12) with B = {NORM:g}, or sqrt(0.8 log 4t), for all.",
-            "Drift and exponent have the highest likelihood on random samples of a training run, "
-            "or the lowest regret in a training run with the same width (candidates "
-            f"{', '.join(map(str, DRIFTS))} and {', '.join(map(str, EXPONENTS))}). From 2.5 on "
-            "all windows of W-SparQ have two steps, and the exponent has no effect. Training runs "
-            "are the 500 steps before; if centres are drawn, training runs have other centres.",
-            "Period, window and discount are the values that ZS21 and D22 recommend for unknown "
-            "and for known variation. In the figures it is unknown.",
-            "SparQ and W-SparQ ask after the reward, and count a point as often as it was sampled, "
-            "as in M25's Algorithms 1 and 2 and Definition 3.1; Q_t = ceil(log t).",
-        ),
-        notes=("M25's bound (34) is an order; M25 does not state its constant, here 1.",),
         further={"bound": _bounded},
         tables=_table,
+        values={"DRIFTS": DRIFTS, "EXPONENTS": EXPONENTS, "NORM": NORM},
     ),
 )

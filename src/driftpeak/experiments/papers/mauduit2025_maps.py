@@ -10,7 +10,7 @@ import numpy as np
 
 from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.claims import Claim, lower, lowest
-from driftpeak.experiments.experiment import Case, Experiment, Setup, recorded
+from driftpeak.experiments.experiment import Case, Experiment, Setup, described, recorded
 from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.papers.mauduit2025 import OTHERS, SIDES
 from driftpeak.experiments.recorded_figures import error_map, tracks
@@ -131,12 +131,10 @@ def _claims(case: str) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def _experiment(id: str, title: str, cases: dict[str, tuple[str, Reader]]) -> Experiment:
+def _experiment(id: str, cases: dict[str, tuple[str, Reader]]) -> Experiment:
     main = next(iter(cases))
-    return Experiment(
+    return described(
         id,
-        title,
-        "M25 figures 3-4",
         tuple(
             Case(name, partial(setup, read), TRIALS, data=data, predictions=True)
             for name, (data, read) in cases.items()
@@ -148,36 +146,19 @@ def _experiment(id: str, title: str, cases: dict[str, tuple[str, Reader]]) -> Ex
             further=("squared_error", "side_queries"),
             unit="degrees C",
         ),
-        choices=(
-            "M25's grid of France (Berkeley Earth, high resolution, 1975 to 2025) is not among the "
-            "data sets. These are other maps, so no verdict here is on the paper.",
-            "Prior mean and covariance come from the first half of the months; the noise variance "
-            "is 5 % of the mean variance. The policies run on the second half, and the expert's "
-            "answers have the same noise. M25 fits a squared-exponential kernel.",
-            "Drift and exponent have the lowest squared error in the first half (candidates "
-            f"{', '.join(map(str, DRIFTS))} and {', '.join(map(str, EXPONENTS))}). From about 2 on "
-            "all windows of W-SparQ have two months, and the exponent has no effect.",
-            "SparQ and W-SparQ ask about the month of the decision, so, as in M25, their "
-            "predictions use the answers. Points count as often as they were sampled.",
-            "No norm bound is known: the width is sqrt(0.8 log 4t) for all. Period, window and "
-            "discount are for unknown variation; the gain is greedy.",
-        ),
-        notes=(
-            "All trials share one history, so intervals are over blocks of months. Adaptive SparQ "
-            "is not in the paper.",
-        ),
         further={
             "error-map": partial(error_map, case=main, unit="squared degrees C"),
             "tracks": partial(tracks, case=main, ylabel="anomaly, degrees C"),
         },
+        values={"DRIFTS": DRIFTS, "EXPONENTS": EXPONENTS},
     )
 
 
 EXPERIMENTS = (
-    _experiment("m25-fig3", "Temperature anomalies of 21 European regions and 330 Iberian cells",
+    _experiment("m25-fig3",
                 {"Europe": ("europe-anomalies", europe),
                  "Iberia": ("iberia-temperature", iberia)}),
-    _experiment("m25-fig4", "Temperature anomalies of 13 French regions and 20 southern cells",
+    _experiment("m25-fig4",
                 {"France": ("france-temperature", france),
                  "southern France": ("iberia-temperature", southern_france)}),
 )  # fmt: skip

@@ -19,10 +19,10 @@ from driftpeak.experiments.bootstrap import Array, in_words, interval
 from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons, lower, lowest
 from driftpeak.experiments.experiment import (
     Case,
-    Experiment,
     Results,
     ResultTable,
     Setup,
+    described,
     recorded,
 )
 from driftpeak.experiments.figures import regret_panels
@@ -197,10 +197,8 @@ def _claims(case: str) -> tuple[Claim, ...]:
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "m25-maps-se",
-        "Temperature anomalies on three maps, SE kernel fitted by likelihood",
-        "M25 section 4.2",
         tuple(
             Case(name, partial(setup, read), TRIALS, data=data, predictions=True)
             for name, (data, read) in MAPS.items()
@@ -212,25 +210,8 @@ EXPERIMENTS = (
             further=("squared_error", "side_queries"),
             unit="degrees C",
         ),
-        choices=(
-            "M25's grid of France is not among the data sets, so these are checks on other maps. "
-            "M25 does not say how the training set is formed: here it is the first half of the "
-            "months.",
-            "Variance, lengthscale and noise of the SE kernel have the highest likelihood, with "
-            "independent months; then the drift of TV-GP-UCB, and alpha on "
-            f"{SAMPLES} random samples of the newest months (one-step predictions). Coordinates "
-            "are in degrees of latitude; the prior mean is 0, as anomalies have.",
-            f"`Linear` means here that the regret per step of the second half is above {LINEAR:g} "
-            "times the first half's; `smoother` that neighbouring points have closer mean squared "
-            "errors. M25 gives no number for `highly sensitive to hyperparameter tuning`. The "
-            "table has the changes if l or alpha has half or twice its value.",
-            "Width, queries and schedules are those of m25-fig3.",
-        ),
-        notes=(
-            "All trials share one history, so intervals are over blocks of months; for smoothness "
-            "they are over points.",
-        ),
         tables=tables,
         further={"error-map": partial(error_map, case="Europe", unit="squared degrees C")},
+        values={"LINEAR": LINEAR, "SAMPLES": SAMPLES},
     ),
 )

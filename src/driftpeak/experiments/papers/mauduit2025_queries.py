@@ -17,7 +17,13 @@ import xarray as xr
 from driftpeak.environments import MovingCoefficients
 from driftpeak.experiments.bootstrap import Array
 from driftpeak.experiments.claims import Claim, Column, Comparison, lower
-from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable, Setup
+from driftpeak.experiments.experiment import (
+    Case,
+    Results,
+    ResultTable,
+    Setup,
+    described,
+)
 from driftpeak.experiments.papers.exponents import Series, Theory, curves, exponents, table
 from driftpeak.experiments.papers.rates_side_queries import (
     CENTRES,
@@ -147,10 +153,8 @@ def tables(results: Results) -> tuple[ResultTable, ...]:
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "m25-queries",
-        "Regret by number of side queries; moving coefficients on [0, 1], SE kernel",
-        "M25 Theorem 5.3, Table 2, section 3.1",
         tuple(
             Case(case, partial(setup, horizon), TRIALS, quick=partial(setup, horizon // 10))
             for case, horizon in CASES.items()
@@ -159,18 +163,12 @@ EXPERIMENTS = (
         partial(exponents, series=SERIES),
         further={"curves": partial(curves, series=SERIES)},
         tables=tables,
-        choices=(
-            f"M25's functions with {CENTRES} random centres on {POINTS} points of [0, 1], SE l = "
-            f"0.2, norm {NORM:g}, noise sd {NOISE:g}; {TRIALS} trials; B16's practical width for "
-            "all policies.",
-            "W-SparQ's windows grow as t^(1 - b), for b = 0.4, 2/3 = alpha/(alpha + 1) and 7/8, "
-            "which is M25's with a = 1/4. Q_t = ceil(log t).",
-            "Operations are M25's count for regressions in function space, t n^2 for n "
-            "observations. The programs here need fewer, because features have a fixed rank.",
-        ),
-        notes=(
-            "Theorem 5.3 bounds the regret for the worst functions of a class up to constants, so "
-            "no measured exponent contradicts it.",
-        ),
+        values={
+            "CENTRES": CENTRES,
+            "NOISE": NOISE,
+            "NORM": NORM,
+            "POINTS": POINTS,
+            "TRIALS": TRIALS,
+        },
     ),
 )

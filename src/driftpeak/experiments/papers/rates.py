@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from driftpeak.environments import AbruptSwitches
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.experiment import Case, Setup, described
 from driftpeak.experiments.papers.exponents import Series, Theory, curves, exponents, table
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE
@@ -142,10 +142,8 @@ SERIES = (T_SERIES, V_SERIES)
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "rates",
-        "Regret by horizon and variation; abrupt changes on [0, 1], SE kernel",
-        "IT25 Tables 1-2",
         tuple(
             Case(name, partial(setup, *given), TRIALS, totals_only=True)
             for name, given in (BY_HORIZON | BY_CHANGES).items()
@@ -154,18 +152,5 @@ EXPERIMENTS = (
         partial(exponents, series=SERIES),
         further={"curves": partial(curves, series=SERIES)},
         tables=table(SERIES),
-        choices=(
-            "50 points on [0, 1], SE l = 0.2, M = 20, noise sd 0.1, 10 trials. Changes are "
-            "evenly spaced in time: two for every T, and 1 to 32 at T = 10,000.",
-            "V_T is the mean over 200 other trials, in the supremum norm.",
-            "R-, SW- and WGP-UCB have B16's width. With the confidence width, which is valid but "
-            "wide, they mostly explore at these T.",
-        ),
-        notes=(
-            "Bounds hold for the worst case and up to logarithms. A measured slope may lie well "
-            "below the exponent, or above it if the constant of the bound is large. No slope "
-            "contradicts a theorem. A slope near 1 means that T is too small for the policy to "
-            "learn.",
-        ),
     ),
 )

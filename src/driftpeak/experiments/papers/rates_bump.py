@@ -12,7 +12,7 @@ from functools import partial
 from driftpeak.environments import MovingBump
 from driftpeak.experiments.bootstrap import Combine
 from driftpeak.experiments.claims import Claim, Column, Comparison
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.experiment import Case, Setup, described
 from driftpeak.experiments.papers.exponents import Series, Theory, curves, exponents, table
 from driftpeak.experiments.papers.rates import SMALLER, policies_for
 from driftpeak.gp.domains import Grid
@@ -99,10 +99,8 @@ def _at_least(policy: str, case: str) -> Comparison:
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "rates-bump",
-        "Regret on a moving bump by horizon and variation; [0, 1], SE kernel",
-        "IT25 Theorem 1",
         tuple(
             Case(name, partial(setup, *given), TRIALS, totals_only=True)
             for name, given in CASES.items()
@@ -117,15 +115,14 @@ EXPERIMENTS = (
         partial(exponents, series=SERIES),
         further={"curves": partial(curves, series=SERIES)},
         tables=table(SERIES),
-        choices=(
-            f"{POINTS} points, SE l = 0.1, noise sd {NOISE:g}, B = {NORM:g}, {CELLS} cells, "
-            f"{TRIALS} trials. Half the height is {FAINT:g} sqrt({CELLS} / H), with H the shortest "
-            "period whose variation is at most V_T.",
-            f"By Pinsker's inequality every policy then has at least {LEAST:.3g} of half the "
-            "height as regret per step, if the tails of the bumps are ignored.",
-            "The policies have theory's parameters for the known V_T, and R- and SW-GP-UCB B16's "
-            "width.",
-        ),
-        notes=("The exponents belong to the environment: random sampling has them too.",),
+        values={
+            "CELLS": CELLS,
+            "FAINT": FAINT,
+            "LEAST": LEAST,
+            "NOISE": NOISE,
+            "NORM": NORM,
+            "POINTS": POINTS,
+            "TRIALS": TRIALS,
+        },
     ),
 )

@@ -10,7 +10,7 @@ from functools import partial
 
 from driftpeak.environments import MarkovDrift
 from driftpeak.experiments.claims import Claim, lower_in
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.experiment import Case, Setup, described
 from driftpeak.experiments.papers.exponents import Series, Theory, curves, exponents, table
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE, Kernel, Matern
@@ -97,10 +97,8 @@ CLAIMS = tuple(
     for width, words in ((PRACTICAL, "practical width"), (THEOREM, "widths of the theorems"))
 )
 EXPERIMENTS = (
-    Experiment(
+    described(
         "rates-drift",
-        "Regret by drift; Markov drift on [0, 1]",
-        "B16 Theorem 4.1, Corollary 4.1",
         (
             *(
                 Case(case, partial(setup, KERNELS[name], HORIZON, drift), TRIALS, totals_only=True)
@@ -119,19 +117,9 @@ EXPERIMENTS = (
         partial(exponents, series=SERIES),
         further={"curves": partial(curves, series=SERIES)},
         tables=table(SERIES),
-        choices=(
-            f"{POINTS} points on [0, 1], SE and Matern-5/2 with l = 0.2, noise variance "
-            f"{NOISE_VARIANCE:g}, {TRIALS} trials, drifts from 0.001 to 0.1 at T = {HORIZON:,}, "
-            "and drifts of 1/sqrt(T) at T from 1,000 to 10,000.",
-            "TV-GP-UCB has the true drift. R-GP-UCB has B16's period for it.",
-            "Both have B16's practical width, or the widths (19) and (16) of their theorems with "
-            f"delta = {DELTA:g}.",
-        ),
-        notes=(
-            "Bounds hold for the worst case and up to logarithms, so no slope contradicts a "
-            "theorem. The exponents in epsilon belong to small drifts and large T. There, slopes "
-            "in epsilon from the exponent of the upper bound to 1, the exponent of the lower "
-            "bound, agree with both.",
-        ),
+        values={
+            "DELTA": DELTA, "HORIZON": HORIZON, "NOISE_VARIANCE": NOISE_VARIANCE,
+            "POINTS": POINTS, "TRIALS": TRIALS,
+        },
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from driftpeak.environments import InjectedDrift, MovingCoefficients
-from driftpeak.experiments.experiment import Case, Experiment, Setup
+from driftpeak.experiments.experiment import Case, Setup, described
 from driftpeak.experiments.papers.exponents import Series, Theory, curves, exponents, table
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE
@@ -88,30 +88,13 @@ CASES = (
 )
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "rates-side-queries",
-        "Regret by horizon with side queries; functions on [0, 1], SE kernel",
-        "M25 Tables 1-2",
         CASES,
         (),
         partial(exponents, series=SERIES),
         further={"curves": partial(curves, series=SERIES)},
         tables=table(SERIES),
-        choices=(
-            f"Moving coefficients: M25's functions with {CENTRES} random centres on {POINTS} "
-            f"points, SE l = 0.2, norm {NORM:g}, speed {SPEED:g}, noise sd {NOISE:g}. Their "
-            "squared change grows as the square of a short time, so UI-GP-UCB and W-SparQ have "
-            "alpha = 2. The policies have M25's width (12), or B16's practical width.",
-            "Injected drift: alpha = 0.2 is below M25's threshold of 1/3 for GP-UCB. The "
-            "environment has Gaussian increments as in M25's Assumption 2, but the RKHS norm of "
-            "its functions grows, against Assumption 1. At every step the functions change by the "
-            "noise sd. The policies have B16's practical width.",
-            "The rates leave out logarithms. At these horizons one logarithm changes a slope by "
-            "0.12 to 0.18.",
-        ),
-        notes=(
-            "Bounds hold for the worst case and up to logarithms, so no slope contradicts a "
-            "theorem. M25's bound for GP-UCB is above T if alpha is above 1/3.",
-        ),
+        values={"CENTRES": CENTRES, "NOISE": NOISE, "NORM": NORM, "POINTS": POINTS, "SPEED": SPEED},
     ),
 )

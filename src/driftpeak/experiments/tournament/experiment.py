@@ -8,7 +8,7 @@ import numpy as np
 
 from driftpeak.experiments.bootstrap import in_words, interval
 from driftpeak.experiments.claims import Claim, Comparison, difference, weighted
-from driftpeak.experiments.experiment import Case, Experiment, Results, ResultTable
+from driftpeak.experiments.experiment import Case, Results, ResultTable, described
 from driftpeak.experiments.tournament.cases import CASES, CHOSEN_ON, KINDS, UNSEEN
 from driftpeak.experiments.tournament.environments import (
     DRAWN,
@@ -203,10 +203,8 @@ def _with_interval(samples: Any) -> tuple[float, float, float, str]:
 
 
 EXPERIMENTS = (
-    Experiment(
+    described(
         "tournament",
-        "every policy and auto, in every environment and on every recording",
-        "The tournament",
         (
             *(Case(name, partial(simulated, name), world.trials, totals_only=True)
               for name, world in WORLDS.items()),
@@ -221,54 +219,12 @@ EXPERIMENTS = (
             *map(_near_the_best, CASES),
         ),
         heat_map,
-        choices=(
-            f"Simulated cases: T = 500, 100 points, noise sd 0.1, and {TRIALS} trials. Cases with "
-            f"as many features as points, and held-out cases, have {FEWER_TRIALS} trials. On "
-            "[0, 1] with SE l = 0.2: Markov drift, abrupt and slow change (M = 20). On H23's "
-            "sphere in R^10 with SE l = 1: sign switches and moving cosine (with H23's own l = "
-            "0.2 the points are nearly unrelated arms). On [-50, 50] with 0.5 SE(3): M25's moving "
-            "bumps, 20 centres.",
-            "Gaussian processes with other dynamics than B16's, on [0, 1]: rhythm, with half of "
-            "the variance in an oscillation of 50 steps; two speeds, drifts 0.001 and 0.2; "
-            "momentum, Matern-3/2 in time; common bursts, with 93 % of the variance in a mode of "
-            "stochastic volatility that all points share. Unrelated arms: 30 arms. Other unit: "
-            "rewards three times as large as under the prior, and about five of their standard "
-            "deviations above its mean.",
-            f"Recorded cases: the first {TRAIN:.0%} of the rows give the prior (per-arm mean, "
-            "empirical covariance, noise 5 % of the mean variance), and the policies run on the "
-            "rest. The data are 50 stations of PeMSD7, every third detector of US-101 and every "
-            "fourth cell of Iberia. Sensors of the Intel lab that fail during the three weeks keep "
-            "their last reading. Rewards are in standard deviations of the prior. There are "
-            f"{STARTS} runs with a random first point, the same for all policies that can learn "
-            "from a point that they did not choose.",
-            "The parameters from theory use V_T in the supremum norm (mean of "
-            f"{OTHERS} other trials), the true drift, the greedy gain and B. B is twice the root "
-            "mean square norm, M25's 5, or for functions drawn from a prior "
-            f"{DRAWN:g}; on recordings it is the farthest training reward in standard deviations. "
-            "On recordings V_T is unknown. Without Markov drift, TV-GP-UCB has the drift of "
-            "highest likelihood on other trials or on the training rows.",
-            "With theory's parameter, GP-UCB, IGP-UCB and R-PERP have the width of their theorem. "
-            "The rest of the GP-UCB family has B16's width sqrt(0.8 log 4t), which is far below "
-            "the theorems'. The grid has this width and B16's smallest, sqrt(0.2 log 0.4t).",
-            "ABO keeps all observations.",
-            f"R-PERP's grid has C = {SMALLER:g}; OPKB and ADA-OPKB have the constants of H23's "
-            "program; ADA-OPKB has no parameter.",
-            "SparQ and its variants are excluded, because they may ask for several values a step.",
-            "auto has its default settings in all simulated environments. On recordings it starts "
-            "from the result of driftpeak.fit_history on the training rows: covariance, a rhythm "
-            "if there is one, the law of motion and noise. The other policies have the empirical "
-            "prior and settings chosen in hindsight.",
-        ),
-        notes=(
-            "A choice in hindsight is made on one half of the samples and evaluated on the other "
-            "half, and vice versa, because the best of many settings is partly the luckiest. A "
-            "sample is a trial, or on a recording a block of about sqrt(T) steps.",
-            "Relative regret is regret divided by the regret of the best setting of any published "
-            f"policy, also chosen in hindsight. It is at least {LEAST_RATIO:g}, because the regret "
-            "in hindsight may be 0. Ranks are among all contenders. Their intervals are over the "
-            "cases, several of which are the same kind of environment at another rate.",
-        ),
         further={"overview": overview},
         tables=tables,
+        values={
+            "DRAWN": DRAWN, "FEWER_TRIALS": FEWER_TRIALS, "LEAST_RATIO": LEAST_RATIO,
+            "OTHERS": OTHERS, "SMALLER": SMALLER, "STARTS": STARTS, "TRAIN": TRAIN,
+            "TRIALS": TRIALS,
+        },
     ),
 )  # fmt: skip
