@@ -16,7 +16,7 @@ from driftpeak._core.former_names import (
     new_name,
     new_names,
 )
-from driftpeak.gp import dynamics
+from driftpeak.gp import dynamics, feature_matrix
 
 
 @pytest.mark.parametrize("former", sorted(new_names()))
@@ -55,14 +55,20 @@ def test_a_former_public_name_gives_the_new_one(former):
         exec(f"from driftpeak import {former}")
 
 
-@pytest.mark.parametrize("former", ["SmoothMotion", "Oscillation"])
-def test_a_former_class_of_a_module_gives_the_new_one(former):
+@pytest.mark.parametrize(
+    ("module", "former"),
+    [
+        (dynamics, "SmoothMotion"), (dynamics, "Oscillation"),
+        (feature_matrix, "Loadings"), (feature_matrix, "Rows"), (feature_matrix, "Columns"),
+    ],
+)  # fmt: skip
+def test_a_former_class_of_a_module_gives_the_new_one(module, former):
     new = NEW_CLASS_NAMES[former]
-    assert callable(getattr(dynamics, new))
-    with pytest.raises(ImportError, match=rf"gp\.dynamics\.{former} is now .*\.{new}"):
-        exec(f"from driftpeak.gp.dynamics import {former}")
+    assert callable(getattr(module, new))
+    with pytest.raises(ImportError, match=rf"{module.__name__}\.{former} is now .*\.{new}"):
+        exec(f"from {module.__name__} import {former}")
     with pytest.raises(AttributeError, match="has no attribute 'Unknown'"):
-        dynamics.Unknown  # noqa: B018
+        module.Unknown  # noqa: B018
 
 
 def test_fingerprints_use_former_class_names():

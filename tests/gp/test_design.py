@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import driftpeak as dp
-from driftpeak.gp.feature_matrix import Rows
+from driftpeak.gp.feature_matrix import RowMajor
 from driftpeak.gp.optimal_design import greedy_start, maximise
 
 SHAPES = st.sampled_from([(2, 1), (9, 12), (40, 6)])  # few: each is compiled once
@@ -155,7 +155,7 @@ def test_a_prior_s_features_will_do():
 
 @pytest.mark.slow
 def test_any_start_leads_to_the_same_optimum():
-    features, everywhere = Rows(random_features(0, 20, 4)), jnp.ones(20, bool)
+    features, everywhere = RowMajor(random_features(0, 20, 4)), jnp.ones(20, bool)
     starts = greedy_start(features, 0.1, everywhere), jnp.full(20, 1 / 20)
     nothing = jnp.zeros(20)
     greedy, even = (maximise(features, 0.1, nothing, everywhere, s, 1e-6) for s in starts)

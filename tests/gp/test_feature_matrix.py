@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 import driftpeak as dp
 from driftpeak._core.numerics.precision import double_precision
-from driftpeak.gp.feature_matrix import Columns, Kronecker, Rows
+from driftpeak.gp.feature_matrix import ColumnMajor, Kronecker, RowMajor
 from driftpeak.gp.features import Features, factored, kronecker, pivoted_cholesky
 
 PLANE = dp.Grid([0, 1], [-1, 2], size=[9, 12])
@@ -77,7 +77,7 @@ def test_products_are_those_of_the_matrix(seed, sizes, share):
     weights, factor = random.normal(size=(2, 3, r)), random.normal(size=(5, r))
     square = factor.T @ factor
     arms = random.integers(0, n, size=(2, 3))
-    for one in (loadings, Rows(matrix), Columns(matrix)):
+    for one in (loadings, RowMajor(matrix), ColumnMajor(matrix)):
         found = products(one, arms, weights, factor, square)
         rows, row, values, of_one, back, squares, sums, forms = found
         np.testing.assert_allclose(rows, matrix[arms], atol=1e-12)

@@ -6,7 +6,7 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.gp import ridge as module
-from driftpeak.gp.feature_matrix import Rows
+from driftpeak.gp.feature_matrix import RowMajor
 from driftpeak.gp.features import kronecker
 from driftpeak.gp.ridge import information, leverages, ridge
 
@@ -17,7 +17,7 @@ KERNEL = dp.SE([0.5, 0.9, 0.7])
 @pytest.fixture(params=["Kronecker", "written out"])
 def features(request):
     product = kronecker(KERNEL, SPACE, tolerance=1e-6).matrix
-    return product if request.param == "Kronecker" else Rows(np.asarray(product))
+    return product if request.param == "Kronecker" else RowMajor(np.asarray(product))
 
 
 @pytest.fixture(params=["at once", "in pieces"])

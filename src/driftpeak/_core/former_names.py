@@ -15,11 +15,14 @@ ENDS = ("/__init__.py", ".py")
 NEW_CLASS_NAMES = {
     "AtMost": "Horizon",
     "Bank": "InteractingMultipleModel",
+    "Columns": "ColumnMajor",
     "Computed": "LazyGram",
     "Lags": "ToeplitzGram",
+    "Loadings": "FeatureMatrix",
     "Oscillation": "DampedOscillator",
     "Profile": "PeriodicMean",
     "Recorded": "RecordsArguments",
+    "Rows": "RowMajor",
     "SmoothMotion": "Matern32",
     "WorldInContext": "ContextualEnvironment",
 }

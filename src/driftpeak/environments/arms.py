@@ -14,7 +14,7 @@ from driftpeak._core.types import AnyArray, Scalar, Values
 from driftpeak.environments.catalogue import environment
 from driftpeak.environments.noise import Noise
 from driftpeak.environments.protocol import Environment, State
-from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.feature_matrix import FeatureMatrix
 from driftpeak.gp.features import Features
 from driftpeak.gp.priors import Prior
 
@@ -65,7 +65,7 @@ class SignSwitches(Bounded[Values]):
     Source: H23 section 6.
     """
 
-    features: Loadings
+    features: FeatureMatrix
     changes: AnyArray
 
     @checked

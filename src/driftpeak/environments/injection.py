@@ -15,7 +15,7 @@ from driftpeak._core.times import Times
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.environments.catalogue import environment
 from driftpeak.environments.protocol import Environment
-from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.feature_matrix import FeatureMatrix
 from driftpeak.gp.features import Features
 from driftpeak.gp.priors import Prior
 
@@ -57,7 +57,7 @@ class InjectedDrift(Environment[Paths]):
     Source: M25 Assumption 2, (7).
     """
 
-    features: Loadings
+    features: FeatureMatrix
     deviation: AnyArray  # of the prior
     mean: AnyArray
     noise_variance: Scalar

@@ -14,7 +14,7 @@ from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.environments.catalogue import environment
 from driftpeak.environments.protocol import Environment
 from driftpeak.gp.dynamics import MarkovMotion, Motion
-from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.feature_matrix import FeatureMatrix
 from driftpeak.gp.features import Features
 from driftpeak.gp.priors import Prior
 
@@ -53,7 +53,7 @@ class Moving(Environment[Weights]):
             number of points.
     """
 
-    features: Loadings
+    features: FeatureMatrix
     mean: AnyArray
     noise_variance: Scalar
     motion: Motion

@@ -1,7 +1,7 @@
 r"""Feature matrices \(\Phi\) of n points and r weights, and products with them.
 
-`Rows` and `Columns` hold the matrix, row by row or column by column. `Kronecker` holds a small
-factor for each dimension of a grid.
+`RowMajor` and `ColumnMajor` hold the matrix, row by row or column by column. `Kronecker` holds a
+small factor for each dimension of a grid.
 """
 
 import math
@@ -16,13 +16,19 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.former_names import NEW_CLASS_NAMES, check_renamed
 from driftpeak._core.types import AnyArray, Integers, Matrix, Values
 
 CHUNK = 2**22
 """Approximate size of a temporary array, in numbers."""
 
 
-class Loadings(eqx.Module):
+def __getattr__(name: str) -> Any:
+    check_renamed(__name__, name, NEW_CLASS_NAMES)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class FeatureMatrix(eqx.Module):
     r"""A feature matrix \(\Phi\) and the products with it inside compiled programs."""
 
     @property
@@ -52,7 +58,7 @@ class Loadings(eqx.Module):
         """Return the sum of squares of each row, weighted if weights are given."""
 
     @abstractmethod
-    def divided(self, by: float) -> "Loadings":
+    def divided(self, by: float) -> "FeatureMatrix":
         """Divide all features by a number, on the host."""
 
     @abstractmethod
@@ -64,7 +70,7 @@ class Loadings(eqx.Module):
         r"""Return \(\phi^\top M \phi\) for each row \(\phi\)."""
 
 
-class InMemory(Loadings):
+class InMemory(FeatureMatrix):
     """A feature matrix that is written out. Base class."""
 
     @property
@@ -86,7 +92,7 @@ class InMemory(Loadings):
         return quadratic_forms(jnp.asarray(self.matrix), matrix)
 
 
-class Rows(InMemory):
+class RowMajor(InMemory):
     """A feature matrix stored with a row for each point: fast for one vector of weights at a time.
 
     Arguments:
@@ -106,11 +112,11 @@ class Rows(InMemory):
         matrix = jnp.asarray(self.by_point)
         return matrix @ weights if weights.ndim == 1 else weights @ matrix.T
 
-    def divided(self, by: float) -> "Rows":
-        return Rows(self.by_point / by)
+    def divided(self, by: float) -> "RowMajor":
+        return RowMajor(self.by_point / by)
 
 
-class Columns(InMemory):
+class ColumnMajor(InMemory):
     """A feature matrix stored by column: fast for several vectors of weights at a time.
 
     Stored by row, the matrix would be transposed at every product with several vectors.
@@ -134,11 +140,11 @@ class Columns(InMemory):
     def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
         return weights @ jnp.asarray(self.by_feature)
 
-    def divided(self, by: float) -> "Columns":
-        return Columns(self.matrix / by)
+    def divided(self, by: float) -> "ColumnMajor":
+        return ColumnMajor(self.matrix / by)
 
 
-class Kronecker(Loadings):
+class Kronecker(FeatureMatrix):
     r"""Chosen columns of a Kronecker product \(A_1 \otimes \ldots \otimes A_d\): a grid's features.
 
     A product with weights processes the dimensions one after another, in \(O(n r_d)\) instead of

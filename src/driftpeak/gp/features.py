@@ -24,7 +24,7 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.types import Matrix, Vector
 from driftpeak.gp.domains import Arms, Domain, Grid
-from driftpeak.gp.feature_matrix import Columns, Kronecker, Loadings, Rows
+from driftpeak.gp.feature_matrix import ColumnMajor, FeatureMatrix, Kronecker, RowMajor
 from driftpeak.gp.kernels import SE, Kernel
 
 TOLERANCE = 1e-10
@@ -69,14 +69,14 @@ class Features:
         return matrix.squares() if isinstance(matrix, Kronecker) else (matrix**2).sum(axis=1)
 
     @property
-    def loadings(self) -> Loadings:
+    def loadings(self) -> FeatureMatrix:
         """Feature matrix for compiled programs, fast with one vector of weights at a time."""
-        return self.matrix if isinstance(self.matrix, Kronecker) else Rows(self.matrix)
+        return self.matrix if isinstance(self.matrix, Kronecker) else RowMajor(self.matrix)
 
     @property
-    def loadings_of_several(self) -> Loadings:
+    def loadings_of_several(self) -> FeatureMatrix:
         """Feature matrix for compiled programs, fast with several vectors of weights at a time."""
-        return self.matrix if isinstance(self.matrix, Kronecker) else Columns(self.matrix)
+        return self.matrix if isinstance(self.matrix, Kronecker) else ColumnMajor(self.matrix)
 
     def check(self, points: int) -> None:
         """Raise DriftpeakError unless the features are for `points` points."""

@@ -23,7 +23,7 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, finite_array, indices, positive
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import Scalar
-from driftpeak.gp.feature_matrix import Loadings, Rows
+from driftpeak.gp.feature_matrix import FeatureMatrix, RowMajor
 from driftpeak.gp.features import Features
 from driftpeak.gp.ridge import information, leverages
 
@@ -55,7 +55,7 @@ class _Search(NamedTuple):
 
 
 def maximise(
-    features: Loadings,
+    features: FeatureMatrix,
     regulariser: Scalar,
     cost: Float[Array, " n"],
     allowed: Bool[Array, " n"],
@@ -105,7 +105,7 @@ def maximise(
 
 
 def greedy_start(
-    features: Loadings, regulariser: Scalar, allowed: Bool[Array, " n"]
+    features: FeatureMatrix, regulariser: Scalar, allowed: Bool[Array, " n"]
 ) -> Float[Array, " n"]:
     """Return equal weights on as many points as features, a sparse start near the optimal design.
 
@@ -127,12 +127,12 @@ def greedy_start(
     return jax.lax.fori_loop(0, rank, pick, begin)[0] / rank
 
 
-def _information_matrix(features: Loadings, regulariser: Scalar, weights: Array) -> Array:
+def _information_matrix(features: FeatureMatrix, regulariser: Scalar, weights: Array) -> Array:
     return information(features, weights) + regulariser * jnp.eye(features.shape[1])
 
 
 def _move(
-    features: Loadings, cost: Array, allowed: Array, iterate: _Iterate
+    features: FeatureMatrix, cost: Array, allowed: Array, iterate: _Iterate
 ) -> tuple[_Iterate, Array]:
     r"""Move mass between the best pair of points; also returns the gain in the objective.
 
@@ -173,7 +173,7 @@ def _move(
 @checked
 @double_precision
 def optimal_design(
-    features: Features | Loadings | Any,
+    features: Features | FeatureMatrix | Any,
     regulariser: float,
     *,
     arms: Any = None,
@@ -185,7 +185,7 @@ def optimal_design(
     S(\pi(A), s)/s^p\) for all x in A (H23 Lemma 4.3; Kiefer and Wolfowitz 1960).
 
     Arguments:
-        features: `prior.features`, a matrix of shape `(n, p)`, or `Loadings`.
+        features: `prior.features`, a matrix of shape `(n, p)`, or `FeatureMatrix`.
         regulariser: s, H23's sigma / T. Positive.
         arms: A, indices of points; all by default.
         tolerance: largest duality gap, in nats.
@@ -210,7 +210,7 @@ def optimal_design(
 @checked
 @double_precision
 def balance(
-    features: Features | Loadings | Any,
+    features: Features | FeatureMatrix | Any,
     regulariser: float,
     gaps: Any,
     beta: float,
@@ -245,17 +245,21 @@ def balance(
 
 @jax.jit
 def _solve(
-    features: Loadings, regulariser: Scalar, cost: Any, allowed: Any, tolerance: Any
+    features: FeatureMatrix, regulariser: Scalar, cost: Any, allowed: Any, tolerance: Any
 ) -> Design:
     start = greedy_start(features, regulariser, allowed)
     return maximise(features, regulariser, cost, allowed, start, tolerance)
 
 
-def _checked(features: Any, regulariser: float, tolerance: float) -> tuple[Loadings, float, float]:
+def _checked(
+    features: Any, regulariser: float, tolerance: float
+) -> tuple[FeatureMatrix, float, float]:
     if isinstance(features, Features):
         features = features.loadings
     return (
-        features if isinstance(features, Loadings) else Rows(finite_array("features", features, 2)),
+        features
+        if isinstance(features, FeatureMatrix)
+        else RowMajor(finite_array("features", features, 2)),
         positive("regulariser", regulariser),
         positive("tolerance", tolerance),
     )

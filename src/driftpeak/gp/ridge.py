@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from driftpeak._core.types import Scalar, Values
-from driftpeak.gp.feature_matrix import CHUNK, Loadings
+from driftpeak.gp.feature_matrix import CHUNK, FeatureMatrix
 from driftpeak.gp.features import MANY
 
 
@@ -31,7 +31,7 @@ class Ridge(NamedTuple):
 
 
 def ridge(
-    features: Loadings, counts: Float[Array, " n"], sums: Float[Array, " n"], noise: Scalar
+    features: FeatureMatrix, counts: Float[Array, " n"], sums: Float[Array, " n"], noise: Scalar
 ) -> Ridge:
     """Fit to `counts` observations of each point with the given `sums` and noise variance."""
     rank = features.shape[1]
@@ -53,7 +53,7 @@ def ridge(
     )
 
 
-def information(features: Loadings, weights: Float[Array, " n"]) -> Float[Array, "r r"]:
+def information(features: FeatureMatrix, weights: Float[Array, " n"]) -> Float[Array, "r r"]:
     r"""Return \(\sum_x w_x \phi(x) \phi(x)^\top\), at the cost of the points of nonzero weight."""
     points, rank = features.shape
     if points <= MANY:
@@ -72,7 +72,7 @@ def information(features: Loadings, weights: Float[Array, " n"]) -> Float[Array,
     return jax.lax.fori_loop(0, (count + piece - 1) // piece, add, jnp.zeros((rank, rank)))
 
 
-def leverages(features: Loadings, inverse: Float[Array, "r r"]) -> Values:
+def leverages(features: FeatureMatrix, inverse: Float[Array, "r r"]) -> Values:
     r"""Return \(\phi^\top S^{-1} \phi\) of each point."""
     if features.shape[0] <= MANY:
         matrix = jnp.asarray(features.matrix)

@@ -31,7 +31,7 @@ from driftpeak._core.errors import MOST_STEPS, at_least_integer, positive
 from driftpeak._core.numerics.conditionals import on_demand
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import AnyArray, Scalar
-from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.feature_matrix import FeatureMatrix
 from driftpeak.gp.features import MANY, Features
 from driftpeak.gp.optimal_design import Design, greedy_start, maximise, optimal_design
 from driftpeak.gp.priors import Prior
@@ -82,7 +82,7 @@ class OptimizationState(NamedTuple):
 class OptimizationBased(RecordsArguments, PlannedPolicy[OptimizationState]):
     """Optimisation-based kernel bandits, from `OPKB` and `ADAOPKB`."""
 
-    features: Loadings  # of the n points on p weights, scaled
+    features: FeatureMatrix  # of the n points on p weights, scaled
     mean: AnyArray  # (n,), prior mean in scaled rewards
     design: AnyArray  # pi(X)
     regulariser: Scalar
@@ -328,7 +328,7 @@ def _reconsider(knowledge: Knowledge, inputs: Any) -> Knowledge:
 
 
 @double_precision
-def _optimal_design(features: Loadings, regulariser: float) -> tuple[Any, float]:
+def _optimal_design(features: FeatureMatrix, regulariser: float) -> tuple[Any, float]:
     """Compute pi(X) and the gain, to a duality gap of `DESIGN_TOLERANCE` of the gain."""
     points, rank = features.shape
     if points <= MANY:

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from driftpeak._core.numerics.conditionals import in_room, on_demand
 from driftpeak._core.numerics.precision import require_double_precision
 from driftpeak._core.types import Scalar, Values
-from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.feature_matrix import FeatureMatrix
 from driftpeak.gp.features import Features
 from driftpeak.gp.forgetting import Forgetting
 from driftpeak.gp.priors import Prior
@@ -59,7 +59,7 @@ class Growing(Belief[GrowingState]):
     """
 
     prior: FunctionPrior
-    features: Loadings | None
+    features: FeatureMatrix | None
     forgetting: Forgetting
     capacity: int = eqx.field(static=True)
     replaces: bool = eqx.field(static=True)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from driftpeak._core.types import Scalar
-from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.feature_matrix import FeatureMatrix
 from driftpeak.gp.features import Features
 from driftpeak.gp.priors import Prior
 
@@ -117,7 +117,7 @@ class Fading(Belief[State]):
 class FeaturePrior(eqx.Module):
     """The arrays of a prior that a feature-space belief needs."""
 
-    features: Loadings  # of the n points on r weights
+    features: FeatureMatrix  # of the n points on r weights
     variance: Any  # (n,), exact: it includes what the features miss
     mean: Any  # (n,)
     noise_variance: Any

@@ -16,7 +16,7 @@ from driftpeak._core.types import Matrix
 from driftpeak.inference.fitting.restricted import (
     Fitted,
     RowModel,
-    Rows,
+    TransformedRows,
     inverse_spectrum,
     maximise,
     transform,
@@ -62,7 +62,7 @@ def recorded_drift(table: Matrix, noise_variance: float | None = None) -> Record
     return RecordedDrift(best.model.drift, low, high, best.model.noise * scale)
 
 
-def _start(rows: Rows, known: float | None) -> tuple[Rows, RowModel]:
+def _start(rows: TransformedRows, known: float | None) -> tuple[TransformedRows, RowModel]:
     """Return the rows with all directions leading, and the start of the optimisation.
 
     The drift is roughly right under the assumption that all arms are alike and independent. It
@@ -100,7 +100,7 @@ def _summed(table: Matrix) -> Matrix:
     return np.stack(sums, axis=1)
 
 
-def _interval(best: Fitted, rows: Rows, noise: bool) -> tuple[float, float, Fitted]:
+def _interval(best: Fitted, rows: TransformedRows, noise: bool) -> tuple[float, float, Fitted]:
     """Return the ends of the interval, and the best model found in the search for them."""
 
     def at(log_odds: float, near: RowModel) -> Fitted:

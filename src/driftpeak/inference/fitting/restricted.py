@@ -28,7 +28,7 @@ NUDGE = 1e-4  # of finite differences, in logarithms
 FIRST = 1e-3  # first damping
 
 
-class Rows(NamedTuple):
+class TransformedRows(NamedTuple):
     """A table in the cosine transform.
 
     Attributes:
@@ -68,7 +68,7 @@ class Fitted(NamedTuple):
     cost: float
 
 
-def transform(values: Vector) -> Rows:
+def transform(values: Vector) -> TransformedRows:
     """Return the cosine transform of a table minus its mean, all of it in `rest`."""
     count = len(values)
     modes = np.asarray(dct(values, axis=0, norm="ortho"))
@@ -77,7 +77,7 @@ def transform(values: Vector) -> Rows:
     first = np.sqrt(2 / count) * np.cos(angles / 2)
     first[0] = np.sqrt(1 / count)
     even = np.arange(count) % 2 == 0
-    return Rows(
+    return TransformedRows(
         modes[:, :0], modes, 2 - 2 * np.cos(angles), np.stack([first * even, first * ~even])
     )
 
@@ -91,7 +91,9 @@ def inverse_spectrum(drift: float, laplacian: Any) -> Any:
 class _Columns:
     r"""\(C^{-1}\) and \(|C|\) for columns of the given variances."""
 
-    def __init__(self, variances: Vector, noise: float, drift: float, rows: Rows) -> None:
+    def __init__(
+        self, variances: Vector, noise: float, drift: float, rows: TransformedRows
+    ) -> None:
         self.inverse = inverse_spectrum(drift, rows.laplacian)[:, None]
         rho = np.sqrt(1 - drift)
         weight = 2 * rho / (1 + rho)
@@ -127,7 +129,7 @@ class _Columns:
         return product
 
 
-def correlate(columns: Vector, drift: float, rows: Rows) -> Vector:
+def correlate(columns: Vector, drift: float, rows: TransformedRows) -> Vector:
     """Return R times columns."""
     inverse, rho = inverse_spectrum(drift, rows.laplacian), np.sqrt(1 - drift)
     weight = 2 * rho / (1 + rho)
@@ -138,7 +140,7 @@ def correlate(columns: Vector, drift: float, rows: Rows) -> Vector:
     return np.asarray(eased - ends.T @ moved)
 
 
-def costs(model: RowModel, rows: Rows) -> Vector:
+def costs(model: RowModel, rows: TransformedRows) -> Vector:
     """Return minus twice the log-likelihood along each leading axis, and of the rest together."""
     series = rows.leading @ model.axes
     own = _Columns(model.variances, model.noise, model.drift, rows)
@@ -154,12 +156,12 @@ def costs(model: RowModel, rows: Rows) -> Vector:
     return np.append(each, rest)
 
 
-def cost(model: RowModel, rows: Rows) -> float:
+def cost(model: RowModel, rows: TransformedRows) -> float:
     """Return minus twice the log-likelihood without constants."""
     return float(costs(model, rows).sum())
 
 
-def maximise(start: RowModel, rows: Rows, *, noise: bool, drift: bool) -> Fitted:
+def maximise(start: RowModel, rows: TransformedRows, *, noise: bool, drift: bool) -> Fitted:
     r"""Return the model of largest likelihood, over the covariance and, if wanted, noise and drift.
 
     The method is Fisher scoring in the metric of the covariance, \(K^{1/2} e^{M} K^{1/2}\), with
@@ -200,7 +202,7 @@ class _Slopes(NamedTuple):
     curvature: Vector
 
 
-def _slopes(model: RowModel, rows: Rows, learn: Vector) -> _Slopes:
+def _slopes(model: RowModel, rows: TransformedRows, learn: Vector) -> _Slopes:
     size = len(model.variances)
 
     def difference(change: Any) -> Vector:

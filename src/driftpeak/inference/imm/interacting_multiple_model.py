@@ -29,7 +29,7 @@ from jaxtyping import Array, Float
 from driftpeak._core.numerics.precision import require_double_precision
 from driftpeak._core.types import Scalar
 from driftpeak.gp.dynamics import Motion, Parts, after
-from driftpeak.gp.feature_matrix import Loadings
+from driftpeak.gp.feature_matrix import FeatureMatrix
 from driftpeak.gp.features import Features
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.imm.complete_rows import Start
@@ -81,7 +81,7 @@ class InteractingMultipleModel(eqx.Module):
         series: c, the number of series of observations with responses.
     """
 
-    loadings: Loadings
+    loadings: FeatureMatrix
     variance: Any  # (n,): the prior's
     missed: Any  # (n,)
     motions: tuple[Motion, ...]
