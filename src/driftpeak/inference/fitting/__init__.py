@@ -1,20 +1,5 @@
 """Fitting of hyperparameters and forgetting rules to data."""
 
-from driftpeak.inference.fitting.cross_validation import Choice, cross_validate
-from driftpeak.inference.fitting.maximum_likelihood import (
-    Estimate,
-    Fit,
-    fit,
-    log_marginal_likelihood,
-)
-from driftpeak.inference.fitting.observations import Observations
+import lazy_loader
 
-__all__ = [
-    "Choice",
-    "Estimate",
-    "Fit",
-    "Observations",
-    "cross_validate",
-    "fit",
-    "log_marginal_likelihood",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

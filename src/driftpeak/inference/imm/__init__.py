@@ -1,22 +1,5 @@
 """Interacting multiple models: posteriors under several motions that exchange information."""
 
-from driftpeak.inference.imm.complete_rows import Start, after_rows
-from driftpeak.inference.imm.interacting_multiple_model import (
-    Forecast,
-    IMMState,
-    InteractingMultipleModel,
-)
-from driftpeak.inference.imm.level import Level, LevelState
-from driftpeak.inference.imm.scale import Scale, ScaleState
+import lazy_loader
 
-__all__ = [
-    "Forecast",
-    "IMMState",
-    "InteractingMultipleModel",
-    "Level",
-    "LevelState",
-    "Scale",
-    "ScaleState",
-    "Start",
-    "after_rows",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
