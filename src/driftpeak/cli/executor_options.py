@@ -43,13 +43,13 @@ class Workers:
         Raises:
             DriftpeakError: both options are given, or `driftpeak.simulation.executors` refuses.
         """
-        from driftpeak._core.numerics import disk_cache as kept
+        from driftpeak._core.numerics import disk_cache
         from driftpeak._core.numerics.machine_code import cache_root
         from driftpeak.simulation.executors import cluster_workers, local_workers
 
         if self.cluster is None:
             wanted = default if self.workers is None else self.workers
-            return local_workers(wanted, programs=cache_root() if kept.is_on() else None)
+            return local_workers(wanted, programs=cache_root() if disk_cache.is_on() else None)
         if self.workers is not None:
             raise DriftpeakError(
                 "--workers and --cluster exclude each other. Omit --workers: a cluster has the "

@@ -101,13 +101,13 @@ def replay(
     ] = None,
     *,
     workers: Workers,
-    kept: Results,
+    results: Results,
 ) -> None:
     """Evaluate policies on recorded data, and recommend the arm to use next.
 
     The first rows determine the prior's covariance and mean. The policies run on the other rows.
     """
-    kept.prepare("replay")
+    results.prepare("replay")
     check_texts(policy or (), width)
     coming = _pairs(next_context)
     if save is not None and reading.context_columns:
@@ -178,7 +178,7 @@ def replay(
         "next_context": runs.attrs.get("next_context", ""),
     }
     title = f"{data.name}, rows {rows + 1} to {rows + runs.sizes['step']}"
-    judged = report("replay", runs, settings, kept, title=title, table_data=True)
+    judged = report("replay", runs, settings, results, title=title, table_data=True)
     if save is not None:
         _save(save, table, runs, judged)
 
@@ -269,15 +269,15 @@ def compare(
     *,
     keeping: Keeping,
     workers: Workers,
-    kept: Results,
+    results: Results,
 ) -> None:
     """Compare policies on a synthetic environment, on equal functions and noise.
 
     The default policies are those of `replay`, with parameters from theory for the drift.
     """
-    if kept.output is not None and keeping.folder is not None:
-        check_apart(kept.output, keeping.folder)
-    kept.prepare("compare")
+    if results.output is not None and keeping.folder is not None:
+        check_apart(results.output, keeping.folder)
+    results.prepare("compare")
     check_texts(policy or (), width)
     with busy("loading"):
         keep_programs()
@@ -316,4 +316,4 @@ def compare(
     settings = world.summary() | {"width": width, "policies": list(texts)}
     runs = runs.assign_attrs({key: str(value) for key, value in settings.items()})
     title = f"Environment {world.environment}, kernel {settings['kernel']}, {trials} trials"
-    report("compare", runs, settings, kept, title=title, table_data=False)
+    report("compare", runs, settings, results, title=title, table_data=False)

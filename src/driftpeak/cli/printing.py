@@ -34,7 +34,7 @@ def report(
     command: str,
     runs: "xr.Dataset",
     settings: dict[str, object],
-    kept: Results,
+    options: Results,
     *,
     title: str,
     table_data: bool,
@@ -46,7 +46,7 @@ def report(
         command: its name.
         runs: the runs of all policies.
         settings: of the command, for the summary.
-        kept: the options of the output.
+        options: the options of the output.
         title: of the figures.
         table_data: whether the runs are on recorded data.
         further: functions that draw figures of this command only, by file name.
@@ -81,13 +81,13 @@ def report(
     if table_data:
         answer, own = _answer(runs, judged, summary, title)
         pictures |= own
-    if kept.as_json:
+    if options.as_json:
         print(json.dumps(summary, indent=2, allow_nan=False))
     else:
         for line in filter(None, (words, answer)):
             print(line)
         _print_table(results, judged, unit)
-    if kept.output is not None:
+    if options.output is not None:
         from driftpeak.plots import belief_figure
         from driftpeak.simulation._plots import regret_figure
 
@@ -96,9 +96,9 @@ def report(
         )
         if "believed_drift" in runs:
             pictures["beliefs.png"] = lambda: belief_figure(runs, title=title)
-        write_results(kept.output, runs, summary, pictures, overwrite=kept.overwrite)
-        note(f"Written to {kept.output}/: results.nc, summary.json, {', '.join(pictures)}.")
-    elif not kept.as_json:
+        write_results(options.output, runs, summary, pictures, overwrite=options.overwrite)
+        note(f"Written to {options.output}/: results.nc, summary.json, {', '.join(pictures)}.")
+    elif not options.as_json:
         note("Nothing written: --output DIR writes results.nc, summary.json and figures.")
     return judged
 

@@ -59,7 +59,7 @@ def reproduce(
     *,
     size: Size,
     workers: Workers,
-    kept: Results,
+    results: Results,
 ) -> None:
     """Run the papers' experiments at full size, and test their claims.
 
@@ -76,26 +76,26 @@ def reproduce(
     if show_list:
         print_experiments(registry.EXPERIMENTS.values())
         return
-    report: Report = (lambda _: None) if kept.as_json else print_claims
+    report: Report = (lambda _: None) if results.as_json else print_claims
     if source is None:
-        result = _run(ids, size, workers, kept, report)
-    elif ids or kept.output or kept.overwrite or (size, workers) != (Size(), Workers()):
+        result = _run(ids, size, workers, results, report)
+    elif ids or results.output or results.overwrite or (size, workers) != (Size(), Workers()):
         raise DriftpeakError(
             "--from DIR reads the results in DIR and writes to DIR. Omit all other options except "
             "--json."
         )
     else:
         result = redraw(source, report=report)
-    if kept.as_json:
+    if results.as_json:
         print(json.dumps(result, indent=2, allow_nan=False))
-    if kept.output or source:
-        note(f"Written to {kept.output or source}/: ID.nc, ID.png, summary.json, report.html.")
-    elif not kept.as_json:
+    if results.output or source:
+        note(f"Written to {results.output or source}/: ID.nc, ID.png, summary.json, report.html.")
+    elif not results.as_json:
         note("Nothing written: --output DIR writes results, figures and report.html.")
 
 
 def _run(
-    ids: list[str] | None, size: Size, workers: Workers, kept: Results, report: "Report"
+    ids: list[str] | None, size: Size, workers: Workers, results: Results, report: "Report"
 ) -> dict[str, object]:
     from driftpeak.experiments.running import registry, reproduce, runner
 
@@ -106,10 +106,10 @@ def _run(
         )
     if size.quick and size.trials is not None:
         raise DriftpeakError("--trials and --quick exclude each other; give one of them")
-    if kept.overwrite and kept.output is None:
+    if results.overwrite and results.output is None:
         raise DriftpeakError("--overwrite needs --output DIR")
     chosen, run_size = registry.find(ids), runner.RunSize(**asdict(size))
-    output, overwrite = kept.output, kept.overwrite
+    output, overwrite = results.output, results.overwrite
     try:
         with workers.start(DEFAULT_WORKERS) as executor:
             return reproduce.reproduce(

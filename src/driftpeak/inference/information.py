@@ -114,12 +114,12 @@ def greedy_gain(
     return gains / (GREEDY_GUARANTEE if alike else ORDERED_GUARANTEE) if upper else gains
 
 
-def _greedy(prior: Prior, noise: Vector, kept: float) -> Vector:
+def _greedy(prior: Prior, noise: Vector, retained: float) -> Vector:
     """Return the gain after each observation of largest variance, with noise variances `noise`.
 
-    The covariance explained by the observations is multiplied by `kept` before the next one. Each
-    adds a rank-one term. The terms are added to one matrix in blocks, because one matrix product is
-    far cheaper than as many passes over that matrix.
+    The covariance explained by the observations is multiplied by `retained` before the next one.
+    Each adds a rank-one term. The terms are added to one matrix in blocks, because one matrix
+    product is far cheaper than as many passes over that matrix.
     """
     features = prior.features_within(len(prior) // 8)
     # the explained covariance is kept over r features, or over the n points themselves
@@ -130,9 +130,9 @@ def _greedy(prior: Prior, noise: Vector, kept: float) -> Vector:
     faded, count, gain = 1.0, 0, 0.0
     gains = np.empty(len(noise))
     for step, noise_variance in enumerate(noise):
-        explained *= kept
-        faded *= kept
-        recent[:count] *= np.sqrt(kept)
+        explained *= retained
+        faded *= retained
+        recent[:count] *= np.sqrt(retained)
         arm = int(np.argmax(variance - explained))
         if factor is None:
             new = prior.gram[arm] - faded * folded[arm] - recent[:count, arm] @ recent[:count]

@@ -334,11 +334,8 @@ class Optimizer(Inspectable):
                 values.
         """
         number = 1 if count is None else at_least_integer("count", count, 1)
-        context_values, fixed_values = (
-            self.coding.clean_context(context),
-            clean_fixed(self.coding, fixed),
-        )
-        suggestions = self._ask(time, number, context_values, fixed_values)
+        known, wanted = self.coding.clean_context(context), clean_fixed(self.coding, fixed)
+        suggestions = self._ask(time, number, known, wanted)
         return suggestions[0] if count is None else suggestions
 
     @changing

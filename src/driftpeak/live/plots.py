@@ -201,13 +201,13 @@ def limit_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
         values = np.array([observation.constraints[name] for observation in measured])
         spans = [limit.span(one.parameters | one.context) for one in measured]
         low, high = np.array(spans, float).reshape(-1, 2).T
-        kept = (values >= low) & (values <= high)
-        axes.plot(times[kept], values[kept], ".", color=COLOURS[0], label="measurement")
-        axes.plot(times[~kept], values[~kept], "x", color=COLOURS[1], label="violation")
+        satisfied = (values >= low) & (values <= high)
+        axes.plot(times[satisfied], values[satisfied], ".", color=COLOURS[0], label="measurement")
+        axes.plot(times[~satisfied], values[~satisfied], "x", color=COLOURS[1], label="violation")
         for end in (low, high):
             bound = np.where(np.isfinite(end), end, np.nan)
             axes.step(times, bound, "--", where="mid", color="black", linewidth=1.2)
-        violated = int(np.count_nonzero(~kept))
+        violated = int(np.count_nonzero(~satisfied))
         share = f"{100 * violated / len(values):.1f} %" if measured else "none measured"
         axes.set_title(
             f"violated: {violated} of {len(values)} ({share}), "

@@ -87,9 +87,9 @@ class Triangular(Fading[TriangularState]):
     def update(
         self, state: TriangularState, arm: Scalar, reward: Scalar, time: Scalar
     ) -> TriangularState:
-        c, kept = self._elapse(state, time)
+        c, same_epoch = self._elapse(state, time)
         mean, variance = state.mean * c, fade(c, state.variance, self.prior.variance)
-        count = jnp.where(kept, state.observations, 0)
+        count = jnp.where(same_epoch, state.observations, 0)
         noise, prior_mean = self.prior.noise_variance, jnp.asarray(self.prior.mean)
         correlation = self._correlation(state, time)
         column = correlation * state.rows[:, arm]
@@ -109,7 +109,8 @@ class Triangular(Fading[TriangularState]):
             times=state.times.at[count].set(time),
             mean=mean,
             variance=variance,
-            information=jnp.where(kept, state.information, 0.0) + 0.5 * jnp.log(scale / noise),
+            information=jnp.where(same_epoch, state.information, 0.0)
+            + 0.5 * jnp.log(scale / noise),
             observations=count + 1,
             time=jnp.asarray(time, dtype=float),
         )

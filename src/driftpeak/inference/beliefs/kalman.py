@@ -61,7 +61,7 @@ class Kalman(Fading[KalmanState]):
         )
 
     def update(self, state: KalmanState, arm: Scalar, reward: Scalar, time: Scalar) -> KalmanState:
-        c, kept = self._elapse(state, time)
+        c, same_epoch = self._elapse(state, time)
         features, noise = self.prior.features, self.prior.noise_variance
         residual = reward - jnp.asarray(self.prior.mean)[arm]
         variance = fade(c, state.variance, self.prior.variance)
@@ -71,7 +71,7 @@ class Kalman(Fading[KalmanState]):
         weight_mean = c * state.weight_mean
         surprise = (residual - new @ weight_mean) / scale
         weight_mean, cross = weight_mean + gain * surprise, features.values(gain)
-        count = jnp.where(kept, state.observations, 0) + 1
+        count = jnp.where(same_epoch, state.observations, 0) + 1
         # updated separately from the weights, the values accumulate rounding errors
         mean = c * state.mean + cross * surprise
         inputs = (features, weight_mean)
@@ -82,7 +82,8 @@ class Kalman(Fading[KalmanState]):
             - jnp.outer(gain, gain) / scale,
             mean=mean,
             variance=variance - cross**2 / scale,
-            information=jnp.where(kept, state.information, 0.0) + 0.5 * jnp.log(scale / noise),
+            information=jnp.where(same_epoch, state.information, 0.0)
+            + 0.5 * jnp.log(scale / noise),
             observations=count,
             time=jnp.asarray(time, dtype=float),
         )

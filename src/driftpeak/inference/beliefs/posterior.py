@@ -99,19 +99,19 @@ class Fading(Belief[State]):
     """
 
     def posterior(self, state: Any, time: Scalar) -> Posterior:
-        c, kept = self._elapse(state, time)
+        c, same_epoch = self._elapse(state, time)
         return Posterior(
             mean=self.prior.mean + c * state.mean,
             variance=fade(c, state.variance, self.prior.variance),
-            information=jnp.where(kept, state.information, 0.0),
-            observations=jnp.where(kept, state.observations, 0),
+            information=jnp.where(same_epoch, state.information, 0.0),
+            observations=jnp.where(same_epoch, state.observations, 0),
         )
 
     def _elapse(self, state: Any, time: Scalar) -> tuple[Scalar, Scalar]:
         """Return the correlation since the last observation, and whether it still counts."""
-        kept = self.forgetting.same_epoch(state.time, time)
+        same_epoch = self.forgetting.same_epoch(state.time, time)
         faded = self.forgetting.correlation(jnp.maximum(time - state.time, 0.0))
-        return jnp.where(kept, faded, 0.0), kept
+        return jnp.where(same_epoch, faded, 0.0), same_epoch
 
 
 class FeaturePrior(eqx.Module):

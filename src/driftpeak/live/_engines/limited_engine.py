@@ -52,7 +52,7 @@ RAISED = 0.5  # gamma: step of the normal quantile
 FIRST = 0.25  # initial excess of the required normal quantile over the stated one
 SMOOTHEST = 0.3  # largest lengthscale, in roots of the number of columns
 ALIKE = 2.0  # largest lengthscale of choices, in distances between neighbours: correlation 0.83
-CURIOUS = 3  # with a safe start, one suggestion in so many explores the limits
+EXPLORING = 3  # with a safe start, one suggestion in so many explores the limits
 
 
 class QuantityEngine(GPEngine):
@@ -128,7 +128,7 @@ class QuantityEngine(GPEngine):
             self.model, self.known(time), time - self.origin, low, high, self.required
         )
 
-    def kept(self, rows: Vector, time: float, contexts: list[ParameterValues]) -> Vector:
+    def probabilities(self, rows: Vector, time: float, contexts: list[ParameterValues]) -> Vector:
         """Compute the probability of meeting the limit at rows, each in its context."""
         return np.asarray(feasible.chances(self.watched(time, *contexts), rows))
 
@@ -171,8 +171,8 @@ class LimitedEngine(GPEngine):
         if self.safe and known == len(self.safe) and self.coding.pool is None:
             self._warn_of_unreached(request.time, request.context)
         if self.cautious or known >= self.initial:
-            curious = bool(self.safe) and request.number % CURIOUS == 0
-            row = self._search(request, explore=1.0, curious=float(curious))
+            exploring = bool(self.safe) and request.number % EXPLORING == 0
+            row = self._search(request, explore=1.0, exploring=float(exploring))
         else:
             row = self._first(request)
         return setting_of(self.coding, row, request.reach)
@@ -194,10 +194,11 @@ class LimitedEngine(GPEngine):
                 whole = np.column_stack([rows, np.tile(its_context, (len(rows), 1))])
                 if (origin := self.offsets.at(time)) is not None:
                     whole = whole - origin
-                kept = [
-                    q.kept(whole, time, contexts) >= q.required for q in self.quantities.values()
+                satisfied = [
+                    q.probabilities(whole, time, contexts) >= q.required
+                    for q in self.quantities.values()
                 ]
-                if not np.all(kept, axis=0).any():
+                if not np.all(satisfied, axis=0).any():
                     value = self.coding.box.parameters[name].decode(choice / last)
                     warn(
                         f"no setting with {name}={value!r} is predicted to meet the limits with "
@@ -272,7 +273,7 @@ class LimitedEngine(GPEngine):
             "system to a feasible setting, and call tell() with its reward"
         )
 
-    def _search(self, request: Request, *, explore: float, curious: float = 0.0) -> Vector:
+    def _search(self, request: Request, *, explore: float, exploring: float = 0.0) -> Vector:
         (beliefs, reachable), reach = self._beliefs(request, explore), request.reach
         rules = self.rules.in_context(request.context)
         watched = [
@@ -280,7 +281,7 @@ class LimitedEngine(GPEngine):
             for q in self.quantities.values()
             if len(q.memory)
         ]
-        situation = feasible.Situation(beliefs, tuple(watched), reachable, curious)
+        situation = feasible.Situation(beliefs, tuple(watched), reachable, exploring)
         if self.allowed is not None:
             pool = self.coding.pool
             assert pool is not None
@@ -313,7 +314,7 @@ class LimitedEngine(GPEngine):
     def chances(self, settings: list[ParameterValues], time: float) -> dict[str, Vector]:
         rows = self._rows(settings, time)
         return {
-            name: q.kept(rows, time, settings)
+            name: q.probabilities(rows, time, settings)
             for name, q in self.quantities.items()
             if len(q.memory)
         }

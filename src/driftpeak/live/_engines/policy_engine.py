@@ -235,7 +235,7 @@ class PolicyEngine(Engine):
                 f"{self.missing:g}, which the snapshot of an older version lacks. Replay the "
                 "events instead of the snapshot to keep them"
             )
-        kept = [
+        saved_states = [
             step
             for step in (*chain.from_iterable(self.older), *self.steps)
             if before is not None and step.time >= before and step.what != "refresh"
@@ -243,7 +243,7 @@ class PolicyEngine(Engine):
         asks, tells, start = self.asks, self.tells, random_keys(self.seed, np.arange(1)).policy[0]
         self._begin(self.player.init(jax.random.fold_in(start, asks)))
         self.asks, self.tells = asks, tells
-        for step in kept:
+        for step in saved_states:
             self._take(step)
 
     def report(self, time: float) -> dict[str, Any]:

@@ -51,8 +51,8 @@ class RobustScaler:
         rewards = rewards / unit
         centre = float(np.median(rewards))
         away = np.abs(rewards - centre)
-        kept = np.delete(rewards, np.argmax(away)) if len(rewards) >= FEW else rewards
-        low, high = np.quantile(kept, TAILS)
+        remaining = np.delete(rewards, np.argmax(away)) if len(rewards) >= FEW else rewards
+        low, high = np.quantile(remaining, TAILS)
         scale = TO_DEVIATION * float(high - low)
         if not scale and away.any():
             scale = float(np.median(away[away > 0]))

@@ -49,8 +49,8 @@ def anchor_of(rules: Rules, start: Vector | None, reach: Reach | None = None) ->
             rows = _within(coding, rows, reach)
         elif reach is not None:
             rows = rows[reach.holds(rows)]
-        kept = rows[rules.sums_hold(rows)] if coding.pool is None else rows
-        for row in kept:
+        satisfied = rows[rules.sums_hold(rows)] if coding.pool is None else rows
+        for row in satisfied:
             if rules.broken(setting_of(coding, row, reach)) is None:
                 return row
     names = ", ".join(map(shown, rules.known))
@@ -130,8 +130,8 @@ def drawn(rules: Rules, rows: Vector, anchor: Vector, reach: Reach | None) -> tu
         near, far = np.zeros(len(away)), np.ones(len(away))
         for _ in range(HALVINGS):
             middle = (near + far) / 2
-            kept = rules.sums_hold(anchor + middle[:, None] * away)
-            near, far = np.where(kept, middle, near), np.where(kept, far, middle)
+            satisfied = rules.sums_hold(anchor + middle[:, None] * away)
+            near, far = np.where(satisfied, middle, near), np.where(satisfied, far, middle)
         rows = rows.copy()
         moved = anchor + near[:, None] * away
         bounds = (0.0, 1.0) if reach is None else (reach.lower, reach.upper)

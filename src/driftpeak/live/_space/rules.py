@@ -117,14 +117,14 @@ class Rules:
     def broken(self, setting: ParameterValues) -> str | None:
         """Return the name of the first known constraint that a setting violates, or None."""
         for name, constraint in self.applied.items():
-            kept = (
+            satisfied = (
                 constraint.holds(setting, self._context)
                 if isinstance(constraint, WeightedSum)
                 else constraint(setting | self._context)
             )
-            if not isinstance(kept, bool | np.bool_):
-                raise rejected(f"constraint {shown(name)}", kept, "return True or False")
-            if not kept:
+            if not isinstance(satisfied, bool | np.bool_):
+                raise rejected(f"constraint {shown(name)}", satisfied, "return True or False")
+            if not satisfied:
                 return name
         return None
 
@@ -143,13 +143,13 @@ class Rules:
 
     def sums_hold(self, rows: Vector) -> Any:
         """Return whether each row meets the sums, up to rounding, shape `(m,)`."""
-        kept = np.ones(len(rows), bool)
+        satisfied = np.ones(len(rows), bool)
         for name, weights in self._weights.items():
             if name not in self.applied:
                 continue
             values = np.stack([_values(self.coding, j, rows) for j in range(rows.shape[1])], 1)
-            kept &= ~self.applied[name]._leaves(values @ weights, self._context)
-        return kept
+            satisfied &= ~self.applied[name]._leaves(values @ weights, self._context)
+        return satisfied
 
     def hold(self, rows: Vector, reach: Reach | None) -> Any:
         """Return whether the setting of each row meets all known constraints, shape `(m,)`."""

@@ -40,15 +40,17 @@ def violations(limits: dict[str, Limit], history: Sequence[Observation]) -> dict
 
 def _of(name: str, limit: Limit, history: Sequence[Observation]) -> Violations:
     measured = [observation for observation in history if name in observation.constraints]
-    kept = [limit.keeps(each.constraints[name], each.context) for each in measured]
+    satisfied = [limit.keeps(each.constraints[name], each.context) for each in measured]
     predicted = [limit.believes(observation.chances.get(name)) for observation in measured]
-    broken = sum(not met for met, counted in zip(kept, predicted, strict=True) if counted)
+    broken = sum(not met for met, counted in zip(satisfied, predicted, strict=True) if counted)
     count = sum(predicted)
     rate, interval = math.nan, (math.nan, math.nan)
     if count:
         rate, interval = broken / count, wilson(broken, count)
     promised = 1 - limit.probability
-    return Violations(len(measured), kept.count(False), count, broken, rate, interval, promised)
+    return Violations(
+        len(measured), satisfied.count(False), count, broken, rate, interval, promised
+    )
 
 
 def wilson(hits: int, count: int) -> tuple[float, float]:

@@ -227,15 +227,15 @@ class Journal(Store):
 
     def _cut(self, file: BinaryIO, offset: int, rest: bytes) -> None:
         """Move an unfinished and therefore unconfirmed last line to another file."""
-        kept = self._beside(f".cut-{offset}")
+        saved = self._beside(f".cut-{offset}")
         try:
-            kept.write_bytes(rest)
+            saved.write_bytes(rest)
             file.truncate(offset)
         except OSError as error:
             raise self._failed("cannot be repaired, and is unchanged", error) from None
         warn(
             f"{self.where} ended in an unfinished line. Its {len(rest)} bytes from byte {offset} "
-            f"were moved to {in_line(str(kept))}. No confirmed event is lost"
+            f"were moved to {in_line(str(saved))}. No confirmed event is lost"
         )
 
     def _put(self, file: BinaryIO, offset: int, block: bytes, end: int) -> None:

@@ -220,10 +220,10 @@ class Study:
             self._progress(news.number, news.number)
 
     def _restore(self) -> None:
-        kept = self.store.snapshot()
-        if kept is None:
+        snapshot = self.store.snapshot()
+        if snapshot is None:
             return
-        position, state = read_snapshot(kept)
+        position, state = read_snapshot(snapshot)
         try:
             if position is not None and self.store.holds(position):
                 self._state.restore(state)
@@ -252,9 +252,9 @@ def write_snapshot(position: Position, state: bytes) -> bytes:
     return b"%08x\n" % zlib.crc32(line + state) + line + state
 
 
-def read_snapshot(kept: bytes) -> tuple[Position | None, bytes]:
+def read_snapshot(snapshot: bytes) -> tuple[Position | None, bytes]:
     """Return the position and state of a snapshot; None if damaged or of another version."""
-    check, _, rest = kept.partition(b"\n")
+    check, _, rest = snapshot.partition(b"\n")
     line, _, state = rest.partition(b"\n")
     try:
         if int(check, 16) != zlib.crc32(rest):
@@ -286,10 +286,10 @@ def verify(store: Store) -> dict[str, Any]:
     for position, written in store.read(store.start()).events:
         count = position[0]
         from_dict(written)
-    kept = store.snapshot()
+    content = store.snapshot()
     snapshot = "none"
-    if kept is not None:
-        place, _ = read_snapshot(kept)
+    if content is not None:
+        place, _ = read_snapshot(content)
         fits = place is not None and store.holds(place)
         snapshot = "of this history" if fits else "of another version or history, not used"
     return {"name": store.name, "events": count, "snapshot": snapshot}
