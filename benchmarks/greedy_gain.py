@@ -25,7 +25,7 @@ def run() -> dict[str, float]:
         figures[f"{name} (s)"] = time.perf_counter() - started
         figures[f"  gain of {COUNT:,} ({name}, nats)"] = float(gains[-1])
         started = time.perf_counter()
-        weighted = dp.greedy_gain(prior, COUNT, worth=0.99 ** (2 * np.arange(COUNT)))
+        weighted = dp.greedy_gain(prior, COUNT, weights=0.99 ** (2 * np.arange(COUNT)))
         figures[f"  double-weighted, discount 0.99 ({name}, s)"] = time.perf_counter() - started
         figures[f"  its gain ({name}, nats)"] = float(weighted[-1])
     return figures
