@@ -128,7 +128,7 @@ class QuantityEngine(GPEngine):
             self.model, self.known(time), time - self.origin, low, high, self.required
         )
 
-    def probabilities(self, rows: Vector, time: float, contexts: list[ParameterValues]) -> Vector:
+    def chance(self, rows: Vector, time: float, contexts: list[ParameterValues]) -> Vector:
         """Compute the probability of meeting the limit at rows, each in its context."""
         return np.asarray(feasible.chances(self.watched(time, *contexts), rows))
 
@@ -195,7 +195,7 @@ class LimitedEngine(GPEngine):
                 if (origin := self.offsets.at(time)) is not None:
                     whole = whole - origin
                 satisfied = [
-                    q.probabilities(whole, time, contexts) >= q.required
+                    q.chance(whole, time, contexts) >= q.required
                     for q in self.quantities.values()
                 ]
                 if not np.all(satisfied, axis=0).any():
@@ -314,7 +314,7 @@ class LimitedEngine(GPEngine):
     def chances(self, settings: list[ParameterValues], time: float) -> dict[str, Vector]:
         rows = self._rows(settings, time)
         return {
-            name: q.probabilities(rows, time, settings)
+            name: q.chance(rows, time, settings)
             for name, q in self.quantities.items()
             if len(q.memory)
         }
