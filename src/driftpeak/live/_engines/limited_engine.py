@@ -195,8 +195,7 @@ class LimitedEngine(GPEngine):
                 if (origin := self.offsets.at(time)) is not None:
                     whole = whole - origin
                 satisfied = [
-                    q.chance(whole, time, contexts) >= q.required
-                    for q in self.quantities.values()
+                    q.chance(whole, time, contexts) >= q.required for q in self.quantities.values()
                 ]
                 if not np.all(satisfied, axis=0).any():
                     value = self.coding.box.parameters[name].decode(choice / last)
