@@ -101,7 +101,7 @@ def test_error_deviation_without_forgetting_is_the_posterior_s():
     )[1]
     np.testing.assert_allclose(error_deviation(prior, arms, np.ones(4)), np.sqrt(variance))
     np.testing.assert_allclose(error_deviation(prior, [], []), 1.0)
-    with pytest.raises(dp.DriftpeakError, match="worth must be 2 positive numbers"):
+    with pytest.raises(dp.DriftpeakError, match="weights must be 2 positive numbers"):
         error_deviation(prior, [1, 2], [0.5, 0.0])
     with pytest.raises(dp.DriftpeakError, match=r"arms must be a list of integers in 0\.\.24"):
         error_deviation(prior, [25], [1.0])
@@ -367,5 +367,5 @@ def test_weights_that_decrease_with_time():
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     assert (found > deviations(prior.gram, 0.1, arms, worth) + 1e-3).any()
     for wrong in ([1.0], np.zeros(5), [[1.0] * 5]):
-        with pytest.raises(dp.DriftpeakError, match="worth must be"):
+        with pytest.raises(dp.DriftpeakError, match="weights must be"):
             error_deviation(prior, arms, wrong)
