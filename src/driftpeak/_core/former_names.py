@@ -1,12 +1,12 @@
 """Former names: use of one fails with the new name; fingerprints still use them."""
 
 import sys
-from collections.abc import Sequence
 from functools import cache
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 PACKAGE = "driftpeak"
 ROOT = Path(__file__).parents[1]
@@ -114,7 +114,7 @@ class FormerNames(MetaPathFinder):
     """Raise an error that gives the new name when a module is imported by its former name."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self, fullname: str, path: Any, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return None for all other names.
 
