@@ -96,7 +96,7 @@ def serve(
     place = open_place(storage)
     listening = listen(host, port)
     hosts = (
-        None if not (local or allowed) else {*LOCAL, f"[{host}]" if ":" in host else host, *allowed}
+        None if not (local or allowed) else [*LOCAL, f"[{host}]" if ":" in host else host, *allowed]
     )
     hear()
     app = make_app(place, token=token, hosts=hosts, limits=limits.within_descriptors())
