@@ -15,7 +15,7 @@ PB2 needs `pip install 'driftpeak[ray]'`, and the agents need `pip install 'gymn
 is not installed is left out. Environment variables: POPULATION_KEEP is a file in which completed
 runs are stored, so that a benchmark that was stopped can be resumed. POPULATION_TASKS,
 POPULATION_METHODS and POPULATION_SIZES are lists with semicolons. POPULATION_SEEDS is a number, and
-POPULATION_FIRST is the first seed.
+POPULATION_FIRST is the first seed. The method "driftpeak, no random" is run only if it is named.
 """
 
 import math
@@ -36,7 +36,7 @@ from benchmarks._training import TASKS, Ranges, State, Task
 
 SIZES, SEEDS, QUANTILE = (4, 8), 10, 0.25
 FIXED, CHOSEN_BY = 32, 2
-DRIFTPEAK, BEST_FIXED = "driftpeak", "best fixed"
+DRIFTPEAK, NO_RANDOM, BEST_FIXED = "driftpeak", "driftpeak, no random", "best fixed"
 LINEAR, LOG = PB2S = "PB2, linear", "PB2, log"
 METHODS = [BEST_FIXED, DRIFTPEAK, "PBT", "random search", *PB2S]
 Setting = dict[str, Any]
@@ -149,10 +149,16 @@ class PB2(PBT):
 class Driftpeak:
     """`dp.PopulationBasedBandit`."""
 
-    def __init__(self, ranges: Ranges, size: int, seed: int) -> None:
+    def __init__(
+        self, ranges: Ranges, size: int, seed: int, resample_probability: float = 0.5
+    ) -> None:
         box = {name: dp.Float(low, high, log=log) for name, (low, high, log) in ranges.items()}
         self.population = dp.PopulationBasedBandit(
-            dp.Box(box), maximize=True, quantile=QUANTILE, seed=seed
+            dp.Box(box),
+            maximize=True,
+            quantile=QUANTILE,
+            resample_probability=resample_probability,
+            seed=seed,
         )
 
     def first(self, metrics: list[float]) -> list[Setting]:
@@ -261,6 +267,8 @@ def _figures(
 def make_method(name: str, ranges: Ranges, size: int, seed: int) -> Method:
     if name in PB2S:
         return PB2(ranges, size, seed, scaled=name == LOG)
+    if name == NO_RANDOM:
+        return Driftpeak(ranges, size, seed, resample_probability=0.0)
     made: dict[str, Any] = {DRIFTPEAK: Driftpeak, "PBT": PBT, "random search": RandomSearch}
     return made[name](ranges, size, seed)
 
