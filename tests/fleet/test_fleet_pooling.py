@@ -86,6 +86,16 @@ def test_known_populations_are_recovered(seed):
     assert found.period is None
 
 
+@pytest.mark.slow
+def test_parameters_without_the_variance_of_the_mean_are_accepted():
+    """Fleets of earlier versions stored one parameter less."""
+    seen = observed(np.random.default_rng(0))
+    found = fit(FEATURES, seen, periodic=False)
+    again = fit(FEATURES, seen, periodic=False, start=found.parameters[:-1])
+    np.testing.assert_allclose(again.mean, found.mean, atol=0.01)
+    np.testing.assert_allclose(again.covariance, found.covariance, atol=0.02)
+
+
 def test_a_common_period_is_found():
     found = fit(FEATURES, observed(np.random.default_rng(2), cycle=21.0))
     np.testing.assert_allclose(found.period, 21.0, rtol=0.02)
