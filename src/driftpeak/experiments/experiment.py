@@ -157,14 +157,14 @@ def described(
         values: values that replace {NAME} in the texts, such as the constants of the module.
         options: further attributes of `Experiment`.
     """
-    described = _descriptions()[id]
-    described = _descriptions().get(described.get("like", ""), {}) | described
+    texts = _descriptions()[id]
+    texts = _descriptions().get(texts.get("like", ""), {}) | texts
 
     def text(written: str) -> str:
         return " ".join(written.split()).format_map(_Listed(values or {}))
 
-    title, source = text(described["title"]), described["source"]
-    choices, notes = (tuple(map(text, described.get(name, ()))) for name in ("choices", "notes"))
+    title, source = text(texts["title"]), texts["source"]
+    choices, notes = (tuple(map(text, texts.get(name, ()))) for name in ("choices", "notes"))
     return Experiment(
         id, title, source, cases, claims, picture, choices=choices, notes=notes, **options
     )

@@ -12,9 +12,7 @@ import numpy as np
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import Integers
 from driftpeak.fleet._programs import SIZES
-
-THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-"""Number of batches that are computed at the same time."""
+from driftpeak.simulation.executors._compatibility import threads
 
 
 class Batches:
@@ -44,15 +42,15 @@ class Batches:
         batches = [(player, *cut) for player, places in groups for cut in cuts(places)]
         new = {(name, size) for _, _, size in batches} - self._compiled
         self._compiled |= new
-        if new or len(batches) < 2 or THREADS < 2:
+        if new or len(batches) < 2:
             return [one(batch) for batch in batches]
-        return list(_threads(os.getpid()).map(one, batches))
+        return list(_executor(os.getpid()).map(one, batches))
 
 
 @cache
-def _threads(process: int) -> ThreadPoolExecutor:
+def _executor(process: int) -> ThreadPoolExecutor:
     """Return the threads of a process: a forked one has none of its parent's."""
-    return ThreadPoolExecutor(THREADS, f"fleet-{process}")
+    return ThreadPoolExecutor(threads(), f"fleet-{process}")
 
 
 def cuts(places: Integers) -> Iterator[tuple[Integers, int]]:

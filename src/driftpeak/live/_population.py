@@ -271,6 +271,7 @@ class PopulationBasedBandit:
         return dict(suggestion)
 
     def _suggested(self, time: float, context: ParameterValues | None) -> Suggestion:
+        """Return a pending suggestion: the optimiser's, or uniform random hyperparameters."""
         if self._random.random() < self.resample_probability:
             coding = self.optimizer.coding
             row = coding.spread(self._random.uniform(size=coding.dimension))
