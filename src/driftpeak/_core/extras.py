@@ -1,11 +1,10 @@
 """Optional dependencies: an import that fails names the extra that installs them."""
 
 import sys
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal
 
 EXTRAS = {
     "matplotlib": "plots",
@@ -35,7 +34,7 @@ class MissingExtras:
 
     @classmethod
     def find_spec(
-        cls, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        cls, fullname: str, path: Any, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return None for a package that is not in `EXTRAS` or that another package imports.
 
