@@ -325,6 +325,7 @@ def _train(config: dict[str, Any]) -> None:
 def test_a_tuner_runs_with_checkpoints(tmp_path: Path) -> None:
     import ray
 
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         scheduler = make_scheduler(synch=True, policy=None)
