@@ -1,5 +1,6 @@
 """A service in a thread of the tests, answering on a port of its own."""
 
+import faulthandler
 import http.client
 import json
 import subprocess
@@ -58,7 +59,7 @@ def serving(storage, **options):
     app = make_app(open_place(str(storage)), **options)
     listening = listen("127.0.0.1", 0)
     server = Server(app)
-    thread = threading.Thread(target=server.run, args=([listening],))
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:
         while not server.started:
@@ -68,9 +69,11 @@ def serving(storage, **options):
     finally:
         app.studies.close()
         server.should_exit = True
-        thread.join(60)
+        thread.join(PATIENCE)
         listening.close()
-        assert not thread.is_alive()
+        if thread.is_alive():
+            faulthandler.dump_traceback(sys.__stderr__)  # what it waits for
+            raise AssertionError("the service has not ended")
 
 
 def cheap(client, name):
