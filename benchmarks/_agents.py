@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.envs.phys2d.cartpole import CartPoleFunctional
 from gymnasium.envs.phys2d.pendulum import PendulumFunctional
 
-from benchmarks._training import Ranges, State
+from benchmarks._training import Choices, Ranges, State
 
 ENVIRONMENTS, STEPS, UPDATES, EPOCHS, HIDDEN = 16, 64, 4, 4, 32
 SCALE = 0.1
@@ -28,6 +28,7 @@ class CartPole:
     ranges: ClassVar[Ranges] = {
         "rate": (1e-5, 1e-1, True), "clip": (0.02, 0.8, True), "trace": (0.5, 1.0, False),
     }  # fmt: skip
+    choices: ClassVar[Choices] = {}
     intervals: ClassVar[int] = 20
     length: ClassVar[int] = 500
     discount: ClassVar[float] = 0.99

@@ -11,12 +11,15 @@ from sklearn.datasets import load_digits
 State = dict[str, np.ndarray]
 Ranges = dict[str, tuple[float, float, bool]]
 """Lowest and highest value of each hyperparameter, and whether its scale is logarithmic."""
+Choices = dict[str, tuple[str, ...]]
+"""The values of each category."""
 
 
 class Task(Protocol):
     """A task: its hyperparameters, number of intervals, and training."""
 
     ranges: ClassVar[Ranges]
+    choices: ClassVar[Choices]
     intervals: ClassVar[int]
 
     def start(self, random: np.random.Generator) -> State: ...
@@ -30,6 +33,7 @@ class Constant:
     """Progress per interval with a constant optimum at (0.7, 0.3), and noise 0.1."""
 
     ranges: ClassVar[Ranges] = {"a": (0.0, 1.0, False), "b": (0.0, 1.0, False)}
+    choices: ClassVar[Choices] = {}
     intervals: ClassVar[int] = 20
 
     def start(self, random: np.random.Generator) -> State:
@@ -57,6 +61,32 @@ class Moving(Constant):
         return 0.15 + 0.7 * share, 0.8 - 0.6 * share
 
 
+class Changing:
+    """Progress per interval of five kinds, each with its own moving optimum, and noise 0.1.
+
+    The best kind changes from "b" to "d" after half of the intervals. The others have 0.6 less.
+    """
+
+    ranges: ClassVar[Ranges] = {"a": (0.0, 1.0, False)}
+    choices: ClassVar[Choices] = {"kind": ("a", "b", "c", "d", "e")}
+    intervals: ClassVar[int] = 40
+
+    def start(self, random: np.random.Generator) -> State:
+        return {"progress": np.zeros(())}
+
+    def train(
+        self, state: State, setting: dict[str, Any], step: int, random: np.random.Generator
+    ) -> State:
+        share = step / self.intervals
+        best, number = "b" if share < 0.5 else "d", self.choices["kind"].index(setting["kind"])
+        optimum = 0.05 + 0.15 * number + 0.3 * share
+        gain = 1 - 0.6 * (setting["kind"] != best) - 4 * (setting["a"] - optimum) ** 2
+        return {"progress": state["progress"] + gain + 0.1 * random.normal()}
+
+    def metric(self, state: State) -> float:
+        return float(state["progress"])
+
+
 class Quadratic:
     """Stochastic gradient descent on a quadratic function: the best step size decreases.
 
@@ -65,6 +95,7 @@ class Quadratic:
     """
 
     ranges: ClassVar[Ranges] = {"rate": (1e-3, 1.0, True), "momentum": (0.0, 0.95, False)}
+    choices: ClassVar[Choices] = {}
     intervals: ClassVar[int] = 20
     curvature = np.logspace(-1.5, 0, 20)
 
@@ -94,6 +125,7 @@ class Digits:
     ranges: ClassVar[Ranges] = {
         "rate": (1e-3, 3.0, True), "decay": (1e-6, 0.1, True), "dropout": (0.0, 0.8, False),
     }  # fmt: skip
+    choices: ClassVar[Choices] = {}
     intervals: ClassVar[int] = 20
 
     def __init__(self) -> None:
@@ -127,14 +159,38 @@ class Digits:
                 "bias": error.sum(axis=0),
             }
             for name, gradient in gradients.items():
-                state[name] = np.clip(state[name] - setting["rate"] * gradient, -50, 50)
+                step = setting["rate"] * self.direction(state, setting, name, gradient)
+                state[name] = np.clip(state[name] - step, -50, 50)
         return state
+
+    def direction(
+        self, state: State, setting: dict[str, Any], name: str, gradient: np.ndarray
+    ) -> np.ndarray:
+        return gradient
 
     def metric(self, state: State) -> float:
         hidden = np.maximum(self.held_out @ state["first"] + state["offset"], 0)
         chances = _softmax(hidden @ state["second"] + state["bias"])
         loss = -np.log(np.maximum(chances[np.arange(len(self.answers)), self.answers], 1e-20))
         return -float(np.log(loss.mean()))
+
+
+class Optimizers(Digits):
+    """The network of `Digits` with three optimisers: all keep their averages of the gradient."""
+
+    ranges: ClassVar[Ranges] = Digits.ranges | {"rate": (1e-4, 3.0, True)}
+    choices: ClassVar[Choices] = {"optimizer": ("sgd", "momentum", "adam")}
+
+    def direction(
+        self, state: State, setting: dict[str, Any], name: str, gradient: np.ndarray
+    ) -> np.ndarray:
+        zero = np.zeros(gradient.shape)
+        mean = 0.9 * state.get(f"mean of {name}", zero) + 0.1 * gradient
+        square = 0.99 * state.get(f"square of {name}", zero) + 0.01 * gradient**2
+        state[f"mean of {name}"], state[f"square of {name}"] = mean, square
+        if setting["optimizer"] == "sgd":
+            return gradient
+        return 10 * mean if setting["optimizer"] == "momentum" else mean / (square**0.5 + 1e-6)
 
 
 def _softmax(values: np.ndarray) -> np.ndarray:
@@ -147,4 +203,6 @@ TASKS: dict[str, type[Task]] = {
     "moving optimum": Moving,
     "noisy quadratic": Quadratic,
     "digits": Digits,
+    "changing category": Changing,
+    "digits, optimiser": Optimizers,
 }

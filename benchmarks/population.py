@@ -32,13 +32,14 @@ import scipy.stats
 
 import driftpeak as dp
 from benchmarks._kept import Kept
-from benchmarks._training import TASKS, Ranges, State, Task
+from benchmarks._training import TASKS, State, Task
 
 SIZES, SEEDS, QUANTILE = (4, 8), 10, 0.25
 FIXED, CHOSEN_BY = 32, 2
 DRIFTPEAK, NO_RANDOM, BEST_FIXED = "driftpeak", "driftpeak, no random", "best fixed"
+EXP3, MIX = EXP3S = "driftpeak, exp3", "driftpeak, PB2-Mix"
 LINEAR, LOG = PB2S = "PB2, linear", "PB2, log"
-METHODS = [BEST_FIXED, DRIFTPEAK, "PBT", "random search", *PB2S]
+METHODS = [BEST_FIXED, DRIFTPEAK, *EXP3S, "PBT", "random search", *PB2S]
 Setting = dict[str, Any]
 Moves = dict[int, tuple[int, Setting]]
 """Members that are replaced: the member to copy, and the new setting."""
@@ -54,13 +55,14 @@ class Method(Protocol):
 class RandomSearch:
     """Settings that never change."""
 
-    def __init__(self, ranges: Ranges, size: int, seed: int) -> None:
-        self.ranges, self.size = ranges, size
+    def __init__(self, task: Task, size: int, seed: int) -> None:
+        self.ranges, self.choices, self.size = task.ranges, task.choices, size
         self.random = np.random.default_rng([seed, 2])
         self.settings: list[Setting] = []
 
     def draw(self) -> Setting:
-        return {name: _scaled(self.random.random(), *r) for name, r in self.ranges.items()}
+        numbers = {name: _scaled(self.random.random(), *r) for name, r in self.ranges.items()}
+        return numbers | {name: str(self.random.choice(c)) for name, c in self.choices.items()}
 
     def first(self, metrics: list[float]) -> list[Setting]:
         self.settings = [self.draw() for _ in range(self.size)]
@@ -85,23 +87,30 @@ class PBT(RandomSearch):
 
     def explored(self, member: int, source: int) -> Setting:
         setting, drawn = self.settings[source], self.draw()
-        return {
+        numbers = {
             name: drawn[name]
             if self.random.random() < 0.25
             else float(np.clip(setting[name] * self.random.choice([0.8, 1.2]), low, high))
             for name, (low, high, _) in self.ranges.items()
         }
+        return numbers | {
+            name: drawn[name] if self.random.random() < 0.25 else setting[name]
+            for name in self.choices
+        }
 
 
 class PB2(PBT):
-    """Ray's PB2, with linear ranges, or on the scales of the task."""
+    """Ray's PB2, with linear ranges, or on the scales of the task.
 
-    def __init__(self, ranges: Ranges, size: int, seed: int, *, scaled: bool) -> None:
-        super().__init__(ranges, size, seed)
-        self.log = {name: scaled and log for name, (_, _, log) in ranges.items()}
+    Categories, which it does not choose, are random at first and copied with the weights.
+    """
+
+    def __init__(self, task: Task, size: int, seed: int, *, scaled: bool) -> None:
+        super().__init__(task, size, seed)
+        self.log = {name: scaled and log for name, (_, _, log) in self.ranges.items()}
         self.bounds = {
             name: tuple(self.coded(name, end) for end in ends)
-            for name, (*ends, _) in ranges.items()
+            for name, (*ends, _) in self.ranges.items()
         }
         self.rows: Any = None
         self.current: Any = None
@@ -118,7 +127,7 @@ class PB2(PBT):
         import pandas as pd
 
         rows = [
-            [str(member), float(step), *(self.coded(n, v) for n, v in setting.items()), metric]
+            [str(member), float(step), *(self.coded(n, setting[n]) for n in self.ranges), metric]
             for member, (setting, metric) in enumerate(zip(self.settings, metrics, strict=True))
         ]
         made = pd.DataFrame(rows, columns=["Trial", "Time", *self.ranges, "Reward"])
@@ -132,7 +141,8 @@ class PB2(PBT):
     def explored(self, member: int, source: int) -> Setting:
         from benchmarks._ray_pb2 import explore
 
-        config = {name: self.coded(name, v) for name, v in self.settings[source].items()}
+        setting = self.settings[source]
+        config = {name: self.coded(name, setting[name]) for name in self.ranges}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of scikit-learn's optimiser
             new, self.rows = explore(
@@ -140,25 +150,21 @@ class PB2(PBT):
             )
         row = np.array([[new[name] for name in self.bounds]])
         self.current = row if self.current is None else np.concatenate([self.current, row])
-        return {
+        numbers = {
             name: float(np.clip(math.exp(new[name]) if self.log[name] else new[name], low, high))
             for name, (low, high, _) in self.ranges.items()
         }
+        return numbers | {name: setting[name] for name in self.choices}
 
 
 class Driftpeak:
     """`dp.PopulationBasedBandit`."""
 
-    def __init__(
-        self, ranges: Ranges, size: int, seed: int, resample_probability: float = 0.5
-    ) -> None:
-        box = {name: dp.Float(low, high, log=log) for name, (low, high, log) in ranges.items()}
+    def __init__(self, task: Task, seed: int, **options: Any) -> None:
+        box = {name: dp.Float(low, high, log=log) for name, (low, high, log) in task.ranges.items()}
+        kinds = {name: dp.Categorical(*values) for name, values in task.choices.items()}
         self.population = dp.PopulationBasedBandit(
-            dp.Box(box),
-            maximize=True,
-            quantile=QUANTILE,
-            resample_probability=resample_probability,
-            seed=seed,
+            dp.Box({**box, **kinds}), maximize=True, quantile=QUANTILE, seed=seed, **options
         )
 
     def first(self, metrics: list[float]) -> list[Setting]:
@@ -228,6 +234,7 @@ def methods(task: Task, wanted: list[str]) -> list[str]:
     scaled = any(log for _, _, log in task.ranges.values())
     missing = set() if find_spec("ray") else {LINEAR, LOG}
     missing |= {BEST_FIXED} | (set() if scaled else {LOG})
+    missing |= set() if task.choices else set(EXP3S)
     return [method for method in wanted if method not in missing]
 
 
@@ -264,20 +271,26 @@ def _figures(
                 yield f"{what}: driftpeak minus {method}", _difference(values[DRIFTPEAK] - each)
 
 
-def make_method(name: str, ranges: Ranges, size: int, seed: int) -> Method:
+def make_method(name: str, task: Task, size: int, seed: int) -> Method:
     if name in PB2S:
-        return PB2(ranges, size, seed, scaled=name == LOG)
-    if name == NO_RANDOM:
-        return Driftpeak(ranges, size, seed, resample_probability=0.0)
-    made: dict[str, Any] = {DRIFTPEAK: Driftpeak, "PBT": PBT, "random search": RandomSearch}
-    return made[name](ranges, size, seed)
+        return PB2(task, size, seed, scaled=name == LOG)
+    options: dict[str, dict[str, Any]] = {
+        DRIFTPEAK: {},
+        NO_RANDOM: {"resample_probability": 0.0},
+        EXP3: {"categories": "exp3"},
+        MIX: {"categories": "exp3", "resample_probability": 0.0},
+    }
+    if name in options:
+        return Driftpeak(task, seed, **options[name])
+    made: dict[str, Any] = {"PBT": PBT, "random search": RandomSearch}
+    return made[name](task, size, seed)
 
 
 def train(task: Task, size: int, name: str, seed: int) -> list[float]:
     """Return the metric of the best member after each interval."""
     random = np.random.default_rng([seed, 1])
     np.random.seed(seed)  # noqa: NPY002 - Ray's PB2 uses it
-    method = make_method(name, task.ranges, size, seed)
+    method = make_method(name, task, size, seed)
     states: list[State] = [task.start(random) for _ in range(size)]
     metrics = [task.metric(state) for state in states]
     settings = list(method.first(metrics))
@@ -296,7 +309,7 @@ def train(task: Task, size: int, name: str, seed: int) -> list[float]:
 
 def fixed_curve(task: Task, number: int, seed: int) -> list[float]:
     """Return the metric of a member whose setting never changes, after each interval."""
-    setting = RandomSearch(task.ranges, FIXED, seed=1_000).first([])[number]
+    setting = RandomSearch(task, FIXED, seed=1_000).first([])[number]
     random = np.random.default_rng([seed, 1])
     state = task.start(random)
     curve = []

@@ -160,6 +160,27 @@ def test_a_pickled_scheduler_continues_from_its_storage(tmp_path: Path) -> None:
         started(other)
 
 
+def test_categories_are_chosen_by_a_bandit_also_after_a_restore(tmp_path: Path) -> None:
+    scheduler = make_scheduler(categories="exp3", storage=str(tmp_path / "study"))
+    trials = started(scheduler)
+    for step in (1, 2):
+        for number, trial in enumerate(trials):
+            report(scheduler, trial, float(step * number), step)
+    again = cloudpickle.loads(cloudpickle.dumps(scheduler))
+    bandit, optimizer = again.population._bandit, again.population.optimizer
+    chosen = bandit.choose(optimizer.history(), 4, 0, maximize=True)
+    config, _ = scheduler._get_new_config(trials[0], trials[3])
+    assert config["kind"] == chosen["kind"]
+    assert (config["momentum"] is None) == (config["kind"] == "adam")
+
+
+def test_a_bandit_needs_a_category() -> None:
+    with pytest.raises(DriftpeakError, match=r"exp3.*got parameters lr"):
+        make_scheduler(hyperparam_bounds={"lr": [0, 1]}, categories="exp3")
+    with pytest.raises(DriftpeakError, match="categories must be one of gp, exp3"):
+        make_scheduler(categories="ucb")
+
+
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [

@@ -19,9 +19,11 @@ from ray.tune.search.sample import (
 from ray.tune.utils.util import flatten_dict, unflatten_dict
 
 from driftpeak._core.errors import DriftpeakError, shown, unit_interval
+from driftpeak.live._category_bandit import Categories, make_bandit
 from driftpeak.live._engines.setup import LivePolicy
 from driftpeak.live._population import PopulationBasedBandit
 from driftpeak.live._space.box import Box
+from driftpeak.live._space.encoding import make_coding
 from driftpeak.live._space.parameters import Categorical, Float, Integer, Parameter, ParameterValues
 from driftpeak.live._study.storage import Storage
 
@@ -41,8 +43,8 @@ class DriftPB2(PopulationBasedTraining):
             9)`, `tune.choice(["sgd", "adam"])`), or a parameter of driftpeak, which may be
             conditional (`dp.Float(0, 1, when={"optimizer": "sgd"})`). The values of an inactive
             parameter are None.
-        resample_probability, policy, seed, storage: as for `PopulationBasedBandit`. With a storage,
-            a restored run keeps its observations.
+        resample_probability, categories, policy, seed, storage: as for `PopulationBasedBandit`.
+            With a storage, a restored run keeps its observations.
 
     Raises:
         DriftpeakError: the hyperparameters are missing or cannot be converted.
@@ -63,6 +65,7 @@ class DriftPB2(PopulationBasedTraining):
         custom_explore_fn: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
         *,
         resample_probability: float = 0.5,
+        categories: Categories = "gp",
         policy: LivePolicy | None = None,
         seed: int = 0,
         storage: Storage | None = None,
@@ -92,6 +95,8 @@ class DriftPB2(PopulationBasedTraining):
         self._space = Box(parameters)
         self._ranges = {name for name, bounds in flat.items() if isinstance(bounds, list | tuple)}
         self._resample_probability = unit_interval("resample_probability", resample_probability)
+        make_bandit(categories, make_coding(self._space), seed)  # raises without a category
+        self._categories = categories
         self._policy, self._seed, self._storage = policy, seed, storage
         self._population: PopulationBasedBandit | None = None
 
@@ -104,6 +109,7 @@ class DriftPB2(PopulationBasedTraining):
                 maximize=self._mode == "max",
                 quantile=self._quantile_fraction or 0.25,  # the trials to copy are chosen by Ray
                 resample_probability=self._resample_probability,
+                categories=self._categories,
                 policy=self._policy,
                 seed=self._seed,
                 storage=self._storage,

@@ -9,9 +9,11 @@ import numpy as np
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, finite, shown, unit_interval
+from driftpeak.live._category_bandit import Categories, make_bandit
 from driftpeak.live._engines.setup import LivePolicy
 from driftpeak.live._optimizer import Optimizer
-from driftpeak.live._space.encoding import Space
+from driftpeak.live._space.encoding import Space, make_coding
+from driftpeak.live._space.fixed import random_setting
 from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._study.storage import Storage
 from driftpeak.live._study.suggestion import Suggestion
@@ -73,6 +75,15 @@ class PopulationBasedBandit:
     that improvements say little. Half of the new hyperparameters are therefore uniform random ones,
     as population based training draws a part of them (Jaderberg et al. 2017).
 
+    Categories are chosen by the Gaussian process together with the other hyperparameters. With
+    `categories="exp3"`, a bandit chooses them first, and the Gaussian process chooses the others
+    given these categories (PB2-Mix). The bandit is TV.EXP3.M, one for each unordered `Categorical`
+    or `Boolean`. Its rounds have as many plays as there are members. As in the authors' program,
+    the categories with which members train count as plays, only replaced members get a category of
+    the bandit's draws, and a gain is the reward between the worst (0) and the best reward so far
+    (1). The authors' program adds and multiplies a kernel of the categories and one of the numbers;
+    here the kernel is that of `DriftingGP`.
+
     Arguments:
         space: the hyperparameters, a `Box`. A `space.context(...)` conditions the improvement on
             the member's state, which `report` then needs.
@@ -80,13 +91,18 @@ class PopulationBasedBandit:
         quantile: share of members that are replaced and copied, in (0, 0.5].
         resample_probability: probability, in [0, 1], with which a replaced member gets uniform
             random hyperparameters on their scales. 0 is PB2.
+        categories: what chooses the categories of a replaced member: "gp", the Gaussian process,
+            or "exp3", a bandit, which also chooses those of random hyperparameters. A category
+            whose condition names an ordered parameter is always chosen by the Gaussian process.
+            "exp3" with `resample_probability=0` is PB2-Mix.
         policy: as for `Optimizer`; by default `DriftingGP()`.
         seed: seed of all random numbers.
         storage, name: where observations are stored, as for `Optimizer`. A stored population
             starts from its earlier observations.
 
     Raises:
-        DriftpeakError: `Optimizer` rejects an argument, or the quantile is out of range.
+        DriftpeakError: `Optimizer` rejects an argument; the quantile is out of range; there is no
+            category for "exp3".
         StudyMismatchError: the stored study has another space, direction, policy or seed.
 
     Example:
@@ -102,6 +118,8 @@ class PopulationBasedBandit:
         >>> worst = max(losses, key=losses.get)
         >>> population.exploit(worst).source == min(losses, key=losses.get)
         True
+
+    Source: TV.EXP3.M and PB2-Mix (Parker-Holder, Nguyen, Desai and Roberts 2021).
     """
 
     @checked
@@ -113,6 +131,7 @@ class PopulationBasedBandit:
         minimize: bool | None = None,
         quantile: float = 0.25,
         resample_probability: float = 0.5,
+        categories: Categories = "gp",
         policy: LivePolicy | None = None,
         seed: int = 0,
         storage: Storage | None = None,
@@ -122,6 +141,7 @@ class PopulationBasedBandit:
         if self.quantile > 0.5:
             raise DriftpeakError(f"quantile must be in (0, 0.5]; got {shown(quantile)}")
         self.resample_probability = unit_interval("resample_probability", resample_probability)
+        self._bandit = make_bandit(categories, make_coding(space), seed)
         self.optimizer = Optimizer(
             space,
             maximize=maximize,
@@ -271,12 +291,20 @@ class PopulationBasedBandit:
         return dict(suggestion)
 
     def _suggested(self, time: float, context: ParameterValues | None) -> Suggestion:
-        """Return a pending suggestion: the optimiser's, or uniform random hyperparameters."""
+        """Return a pending suggestion: the optimiser's, or uniform random hyperparameters.
+
+        The bandit's categories are part of both.
+        """
+        fixed: ParameterValues = {}
+        if self._bandit is not None:
+            replaced = sum(state.replaced for state in self.members.values())
+            history = self.optimizer.history()
+            fixed = self._bandit.choose(
+                history, len(self.members), replaced, maximize=self.optimizer.maximize
+            )
         if self._random.random() < self.resample_probability:
-            coding = self.optimizer.coding
-            row = coding.spread(self._random.uniform(size=coding.dimension))
-            return self.optimizer.ask(time, context=context, fixed=coding.parameters(row))
-        return self.optimizer.ask(time, context=context)
+            fixed = random_setting(self.optimizer.coding, self._random, fixed)
+        return self.optimizer.ask(time, context=context, fixed=fixed)
 
     def _quantiles(self) -> tuple[list[Hashable], list[Hashable]]:
         """Return the members in the lowest and in the highest quantile, of those that reported."""

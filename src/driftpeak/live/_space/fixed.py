@@ -98,6 +98,17 @@ def with_fixed(coding: Coding, reach: Reach | None, fixed: ParameterValues) -> R
     return Reach(setting, near, near, lower, upper, None, ends, fixed)
 
 
+def random_setting(
+    coding: Coding, random: np.random.Generator, fixed: ParameterValues
+) -> ParameterValues:
+    """Return a uniform random setting that has the fixed values."""
+    row = coding.spread(random.uniform(size=coding.dimension))
+    if fixed:
+        reach = with_fixed(coding, None, fixed)
+        row = np.clip(row, reach.lower, reach.upper)
+    return coding.parameters(row)
+
+
 def _out_of_reach(fixed: ParameterValues) -> InfeasibleError:
     return InfeasibleError(
         f"fixed values must be within the movement limits; got {shown(fixed)}. Fix nearer values, "
