@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 import driftpeak as dp
 from driftpeak._core.numerics.precision import double_precision
-from driftpeak.gp.feature_matrix import ColumnMajor, Kronecker, RowMajor
+from driftpeak.gp.feature_matrix import ColumnMajor, Kronecker, RowMajor, Tucker
 from driftpeak.gp.features import Features, factored, kronecker, pivoted_cholesky
 
 PLANE = dp.Grid([0, 1], [-1, 2], size=[9, 12])
@@ -77,7 +77,8 @@ def test_products_are_those_of_the_matrix(seed, sizes, share):
     weights, factor = random.normal(size=(2, 3, r)), random.normal(size=(5, r))
     square = factor.T @ factor
     arms = random.integers(0, n, size=(2, 3))
-    for one in (loadings, RowMajor(matrix), ColumnMajor(matrix)):
+    by_axis = Tucker(matrix, [points for points, _ in sizes])
+    for one in (loadings, RowMajor(matrix), ColumnMajor(matrix), by_axis):
         found = products(one, arms, weights, factor, square)
         rows, row, values, of_one, back, squares, sums, forms = found
         np.testing.assert_allclose(rows, matrix[arms], atol=1e-12)
@@ -97,6 +98,19 @@ def test_products_are_those_of_the_matrix(seed, sizes, share):
     np.testing.assert_allclose(
         loadings.squares(factor[0] ** 2), (matrix**2) @ factor[0] ** 2, atol=1e-10
     )
+
+
+@double_precision
+def test_written_out_features_of_a_grid_are_multiplied_axis_by_axis():
+    features = dp.Prior(dp.Grid([0, 1], [0, 1], size=[30, 40]), dp.SE(0.3), 0.01).features
+    loadings = features.loadings_of_several
+    assert isinstance(loadings, Tucker)
+    assert loadings.operations < features.matrix.size / 2
+    weights = np.random.default_rng(0).normal(size=(3, features.rank))
+    np.testing.assert_allclose(
+        loadings.values(jnp.asarray(weights)), weights @ features.matrix.T, rtol=0, atol=2e-9
+    )
+    np.testing.assert_array_equal(loadings.rows(7), features.matrix[7])
 
 
 @pytest.mark.slow

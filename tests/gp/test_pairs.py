@@ -116,7 +116,7 @@ CHOICES = {
     "many features, few steps": (22, 3, 0.2, 10, "ToeplitzGram"),
     "many features, many steps": (22, 3, 0.2, 1_000, "Kronecker"),
     "very many features, more steps": (11, 4, 0.2, 1_000, "ToeplitzGram"),
-    "listed, few features": (10_500, 1, 0.2, 10, "RowMajor"),
+    "listed, few features": (10_500, 1, 0.2, 10, "ColumnMajor"),
     "listed, many features, few steps": (10_500, 1, 0.0005, 10, "LazyGram"),
 }
 

@@ -17,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 from scipy import special
-from scipy.optimize import brentq
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, at_least, at_least_integer, positive
@@ -174,6 +173,8 @@ def bump(radius: Vector, dimension: int) -> Vector:
 
 def half_height_radius(dimension: int) -> float:
     """Return the radius of half height; the bump stays below half at larger radii."""
+    from scipy.optimize import brentq  # slow to import
+
     return float(brentq(lambda r: bump(np.array([r]), dimension)[0] - 0.5, 1e-3, 5.0))
 
 

@@ -70,7 +70,7 @@ class Moving(Environment[Weights]):
     ) -> None:
         if motion.count != 1:
             raise DriftpeakError(f"motion must be a single motion; got {motion.count}")
-        self.features = prior.features_or(features).loadings
+        self.features = prior.features_or(features).loadings_of_several
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)
         self.motion = motion

@@ -17,10 +17,13 @@ from jaxtyping import Array, Float
 
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.former_names import NEW_CLASS_NAMES, check_renamed
+from driftpeak._core.numerics.threads import single_threaded_lapack
 from driftpeak._core.types import AnyArray, Integers, Matrix, Values
 
 CHUNK = 2**22
 """Approximate size of a temporary array, in numbers."""
+NEGLIGIBLE = 1e-11
+"""Singular values that `Tucker` omits, as a share of the largest."""
 
 
 def __getattr__(name: str) -> Any:
@@ -144,6 +147,46 @@ class ColumnMajor(InMemory):
         return ColumnMajor(self.matrix / by)
 
 
+class Tucker(ColumnMajor):
+    r"""A feature matrix of a grid, stored by column, whose products take fewer operations.
+
+    They use \(\Phi \approx (A_1 \otimes \ldots \otimes A_d)\,C\) with orthonormal columns in each
+    \(A_a\), one for each singular value along dimension a above `NEGLIGIBLE` of the largest
+    (Tucker 1966).
+
+    Arguments:
+        matrix: the features, shape `(n, r)`.
+        sizes: number of points of each dimension; the last dimension varies fastest.
+    """
+
+    factors: tuple[AnyArray, ...]  # (m_a, r_a)
+    core: AnyArray  # (r, r_1, ..., r_d)
+
+    def __init__(self, matrix: Matrix, sizes: Sequence[int]) -> None:
+        super().__init__(matrix)
+        core, factors = self.by_feature.reshape(-1, *sizes), []
+        with single_threaded_lapack():  # for the same bits in all processes
+            for axis, size in enumerate(sizes, 1):
+                along = np.moveaxis(core, axis, 0).reshape(size, -1)
+                vectors, lengths, _ = np.linalg.svd(along, full_matrices=False)
+                factors.append(vectors[:, lengths >= NEGLIGIBLE * lengths[0]])
+                core = np.moveaxis(np.tensordot(core, factors[-1], (axis, 0)), -1, axis)
+        self.factors, self.core = tuple(factors), np.ascontiguousarray(core)
+
+    @property
+    def operations(self) -> int:
+        """The number of multiplications of a product with one vector of weights."""
+        count, (_, *shape) = self.core.size, self.core.shape
+        for axis, factor in enumerate(self.factors):
+            shape[axis] = len(factor)
+            count += math.prod(shape) * factor.shape[1]
+        return count
+
+    def values(self, weights: Float[Array, "*some r"]) -> Float[Array, "*some n"]:
+        values = jnp.tensordot(weights.reshape(-1, weights.shape[-1]), jnp.asarray(self.core), 1)
+        return _along_axes(jnp, self.factors, values).reshape(*weights.shape[:-1], self.shape[0])
+
+
 class Kronecker(FeatureMatrix):
     r"""Chosen columns of a Kronecker product \(A_1 \otimes \ldots \otimes A_d\): a grid's features.
 
@@ -258,10 +301,15 @@ def _combined(xp: Any, factors: Any, places: Any, weights: Any) -> Any:
     some = weights.shape[:-1]
     flat = weights.reshape(-1, weights.shape[-1])
     flat = xp.concatenate([flat, xp.zeros((len(flat), 1))], axis=1)  # of columns not chosen
-    values = flat[:, places]
-    for factor in factors:  # each moves its points to the end, so the last dimension varies fastest
-        values = xp.tensordot(values, factor, axes=([1], [1]))
+    values = _along_axes(xp, factors, flat[:, places])
     return values.reshape(*some, math.prod(len(factor) for factor in factors))
+
+
+def _along_axes(xp: Any, factors: Any, values: Any) -> Any:
+    """Return the product of a factor for each dimension with `(some, r_1, ..., r_d)`."""
+    for factor in factors:  # each moves its points to the end, so the last dimension varies fastest
+        values = xp.tensordot(values, xp.asarray(factor), axes=([1], [1]))
+    return values
 
 
 def squared_sums(features: Float[Array, "n r"], factor: Float[Array, "k r"]) -> Values:

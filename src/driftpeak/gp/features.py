@@ -8,6 +8,7 @@ random Fourier features are those that the theory papers analyse.
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -24,7 +25,7 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.types import Matrix, Vector
 from driftpeak.gp.domains import Arms, Domain, Grid
-from driftpeak.gp.feature_matrix import ColumnMajor, FeatureMatrix, Kronecker, RowMajor
+from driftpeak.gp.feature_matrix import ColumnMajor, FeatureMatrix, Kronecker, RowMajor, Tucker
 from driftpeak.gp.kernels import SE, Kernel
 
 TOLERANCE = 1e-10
@@ -44,12 +45,13 @@ class Features:
 
     `error` bounds the largest entry of \(|K - \Phi\Phi^\top|\), in units of the covariance, up to
     rounding (about 1e-16 r of the largest prior variance); it is None where only a probabilistic
-    bound exists (random features).
+    bound exists (random features). `sizes` are the numbers of points along each axis of a grid.
     """
 
     matrix: Matrix | Kronecker = field(repr=False)
     error: float | None
     method: str
+    sizes: tuple[int, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.matrix, Kronecker):
@@ -73,10 +75,16 @@ class Features:
         """Feature matrix for compiled programs, fast with one vector of weights at a time."""
         return self.matrix if isinstance(self.matrix, Kronecker) else RowMajor(self.matrix)
 
-    @property
+    @cached_property
     def loadings_of_several(self) -> FeatureMatrix:
         """Feature matrix for compiled programs, fast with several vectors of weights at a time."""
-        return self.matrix if isinstance(self.matrix, Kronecker) else ColumnMajor(self.matrix)
+        if isinstance(self.matrix, Kronecker):
+            return self.matrix
+        if len(self.sizes) > 1 and 2 * self.rank <= len(self.matrix):
+            by_axis = Tucker(self.matrix, self.sizes)
+            if 2 * by_axis.operations <= self.matrix.size:
+                return by_axis
+        return ColumnMajor(self.matrix)
 
     def check(self, points: int) -> None:
         """Raise DriftpeakError unless the features are for `points` points."""
@@ -153,7 +161,8 @@ def pivoted_cholesky(
     matrix = np.zeros((len(domain), max(count, 1)))
     for start in range(0, count, PIECE):
         matrix[:, start : start + PIECE] = pieces.pop(0)[: count - start].T
-    return Features(matrix, float(residual.max()), "pivoted Cholesky")
+    sizes = tuple(map(len, domain.axes)) if isinstance(domain, Grid) else ()
+    return Features(matrix, float(residual.max()), "pivoted Cholesky", sizes)
 
 
 @checked

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -31,6 +31,9 @@ ACQUISITIONS: tuple[AcquisitionName, ...] = ("ucb", "influence", "thompson")
 
 class Acquisition(eqx.Module):
     """An acquisition function: a score of every point, the largest of which is sampled."""
+
+    random: ClassVar[bool] = False
+    """Whether scores depend on the key."""
 
     @abstractmethod
     def __call__(
@@ -84,6 +87,8 @@ class Influence(Acquisition):
 
 class ThompsonSampling(Acquisition):
     """Thompson sampling: a draw from the posterior (Thompson 1933; Chowdhury and Gopalan 2017)."""
+
+    random = True
 
     def __call__(
         self, belief: Belief[Any], state: Any, time: Scalar, step: Scalar, key: PRNGKeyArray
@@ -219,7 +224,7 @@ class BeliefPlayer(Player[BeliefState]):
         self, state: BeliefState, time: Scalar, among: Bool[Array, " n"] | None = None
     ) -> tuple[BeliefState, Query]:
         step = state.step + 1
-        key, own = jax.random.split(state.key)
+        key, own = jax.random.split(state.key) if self.acquisition.random else 2 * (state.key,)
         scores = self.acquisition(self.belief, state.belief, time, step, own)
         return BeliefState(state.belief, step, key), largest(scores, among)
 

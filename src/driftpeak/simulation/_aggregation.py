@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, get_args
 import jax
 import numpy as np
 import xarray as xr
-from scipy import stats
+from scipy import special
 
 from driftpeak._core.errors import DriftpeakError
 from driftpeak.simulation._chunking import Chunk
@@ -208,7 +208,9 @@ def _in_words(runs: xr.Dataset, moments: Mapping[str, Moments]) -> xr.Dataset:
     runs = runs.drop_vars([*SERIES, *(f"{name}_squares" for name in SERIES), QUERIES])
     dims = ("policy", "step")
     now, so_far = moments["mean_regret"], moments["mean_regret_so_far"]
-    reach = now.stderr * (stats.t.ppf(1 - LEVEL / 2, now.trials - 1) if now.trials > 1 else np.nan)
+    reach = now.stderr * (
+        special.stdtrit(now.trials - 1, 1 - LEVEL / 2) if now.trials > 1 else np.nan
+    )
     interval = "limit of the 95 % interval of mean_regret"
     series = {
         "mean_regret": (now.mean, SERIES["mean_regret"]),

@@ -29,6 +29,7 @@ from driftpeak.simulation._programs import (
     playing,
     random_keys,
     refresh,
+    standard_normals,
     start,
 )
 from driftpeak.simulation._record import Record, RecordOptions
@@ -111,7 +112,7 @@ class ChunkRunner:
         padded = times[np.minimum(blocks, len(times) - 1)]
         record = Record(players, trials[: chunk.trials], self.points, options, readings)
         keys = random_keys(seed, trials)
-        chance = Chance(keys.noise, keys.expert, world.noise)
+        chance = Chance(keys.expert, world.noise)
         wanted = playing(predictions=options.predictions, readings=options.readings)
         # states are donated to what updates them, so each gets a copy of the keys of its own
         states = {
@@ -135,7 +136,8 @@ class ChunkRunner:
             moments = jnp.asarray(padded[block][: len(numbers)])
             world_state, values, best = advance(world, world_state, moments)
             _check_finite(best, numbers, len(times))
-            steps = Block(values, best, moments, jnp.asarray(numbers))
+            normals = standard_normals(keys.noise, jnp.asarray(numbers))
+            steps = Block(values, best, moments, jnp.asarray(numbers), normals)
             for index, (name, player) in enumerate(players.items()):
                 arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
                 bar.now(f"compiling {name}")  # takes no time if the program is cached

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import xarray as xr
-from scipy import stats
+from scipy import special
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, shown
@@ -159,7 +159,7 @@ def verdict(
             continue
         error = float(each.std(ddof=1) / samples**0.5)
         if error > 0:
-            p_value = float(2 * stats.t.sf(abs(difference) / error, samples - 1))
+            p_value = float(2 * special.stdtr(samples - 1, -abs(difference) / error))
         else:
             p_value = 1.0 if difference == 0 else 0.0
         differences.append((difference, error, p_value))
@@ -174,7 +174,7 @@ def verdict(
 def _interval(difference: float, error: float, samples: int) -> tuple[float, float]:
     if samples < 2:
         return math.nan, math.nan
-    half = float(stats.t.ppf(1 - LEVEL / 2, samples - 1)) * error
+    half = float(special.stdtrit(samples - 1, 1 - LEVEL / 2)) * error
     return difference - half, difference + half
 
 

@@ -31,8 +31,20 @@ class Keys(NamedTuple):
 @jax.jit
 def random_keys(seed: Any, trials: Any) -> Keys:
     """Return the keys of the trials with these numbers."""
-    each = jax.vmap(jax.random.fold_in, in_axes=(None, 0))
-    return Keys(*(each(key, trials) for key in jax.random.split(jax.random.key(seed), 4)))
+    of_trial = jax.vmap(jax.random.fold_in, in_axes=(None, 0))
+    return Keys(
+        *jax.vmap(of_trial, in_axes=(0, None))(jax.random.split(jax.random.key(seed), 4), trials)
+    )
+
+
+@jax.jit
+def standard_normals(keys: Any, numbers: Int[Array, " t"]) -> Float[Array, "t trials"]:
+    """Return the number from which the noise on a reward is computed, for each step and trial."""
+
+    def one(key: PRNGKeyArray, number: Array) -> Array:
+        return jax.random.normal(jax.random.fold_in(key, number), dtype=float)
+
+    return jax.vmap(jax.vmap(one, in_axes=(0, None)), in_axes=(None, 0))(keys, numbers)
 
 
 @jax.jit
@@ -56,13 +68,10 @@ def advance(
         return state, (values, _maximum(values))
 
     trials = len(jax.tree.leaves(state)[0])
-    together = min(max(1, TOGETHER // trials), len(times))
-    whole = len(times) // together * together
-    state, moved = jax.lax.scan(some, state, times[:whole].reshape(-1, together))
-    values, best = (array.reshape(whole, *array.shape[2:]) for array in moved)
-    if whole < len(times):
-        state, rest = some(state, times[whole:])
-        values, best = (jnp.concatenate(both) for both in zip((values, best), rest, strict=True))
+    most = min(max(1, TOGETHER // trials), len(times))
+    together = next(steps for steps in range(most, 0, -1) if len(times) % steps == 0)
+    state, moved = jax.lax.scan(some, state, times.reshape(-1, together))
+    values, best = (array.reshape(len(times), *array.shape[2:]) for array in moved)
     return state, values, best
 
 
@@ -90,12 +99,12 @@ class Block(NamedTuple):
     best: Float[Array, "t trials"]
     times: Float[Array, " t"]
     numbers: Int[Array, " t"]  # from 0
+    normals: Float[Array, "t trials"]  # of the noise on the rewards
 
 
 class Chance(NamedTuple):
-    """Noise on rewards and, with separate keys, on an expert's answers."""
+    """Noise on rewards and, with keys of its own, on an expert's answers."""
 
-    reward_keys: PRNGKeyArray
     answer_keys: PRNGKeyArray
     noise: Noise
 
@@ -143,7 +152,7 @@ def play(
         state: Any,
         now: Array,
         top: Array,
-        key: PRNGKeyArray,
+        normal: Array,
         expert_key: PRNGKeyArray,
         time: Array,
         number: Array,
@@ -170,7 +179,6 @@ def play(
             errors = jnp.where(number < steps, errors, 0.0)
         state, query = player.ask(state, time)
         value = now[query]
-        normal = jax.random.normal(jax.random.fold_in(key, number), dtype=float)
         reward = value + chance.noise(value, normal)
         state = player.tell(state, query, reward, time)
         if asks == "after":
@@ -185,11 +193,9 @@ def play(
 
     def step(carry: Any, inputs: Any) -> Any:
         state, sums = carry
-        now, top, time, number = inputs
+        now, top, time, number, normal = inputs
         trials = jax.vmap(trial, in_axes=(0, 0, 0, 0, 0, None, None))
-        state, outcome, errors = trials(
-            state, now, top, chance.reward_keys, chance.answer_keys, time, number
-        )
+        state, outcome, errors = trials(state, now, top, normal, chance.answer_keys, time, number)
         return (state, sums if errors is None else sums + errors), outcome
 
     sums = jnp.zeros(block.values.shape[1:]) if predictions else None

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -45,4 +45,4 @@ def half_interval(values: Array, *, independent_trials: bool, level: float = 0.0
     if len(samples) < 2:
         return float("nan")
     error = standard_error(values, independent_trials=independent_trials)
-    return float(stats.t.ppf(1 - level / 2, len(samples) - 1)) * error
+    return float(special.stdtrit(len(samples) - 1, 1 - level / 2)) * error

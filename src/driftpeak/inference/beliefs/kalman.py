@@ -79,9 +79,9 @@ class Kalman(Fading[KalmanState]):
         return KalmanState(
             weight_mean=weight_mean,
             weight_covariance=fade(c, covariance, jnp.eye(len(gain)))
-            - jnp.outer(gain, gain) / scale,
+            - jnp.outer(gain, gain) * (1 / scale),
             mean=mean,
-            variance=variance - cross**2 / scale,
+            variance=variance - cross**2 * (1 / scale),
             information=jnp.where(same_epoch, state.information, 0.0)
             + 0.5 * jnp.log(scale / noise),
             observations=count,

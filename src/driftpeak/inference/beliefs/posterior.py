@@ -123,7 +123,7 @@ class FeaturePrior(eqx.Module):
     noise_variance: Any
 
     def __init__(self, prior: Prior, features: Features) -> None:
-        self.features = features.loadings
+        self.features = features.loadings_of_several
         self.variance = prior.variance
         self.mean = prior.mean
         self.noise_variance = np.float64(prior.noise_variance)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy import stats
+from scipy import special
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.files import json_number
@@ -89,7 +89,7 @@ def following(runs: xr.Dataset, judged: Verdict) -> Following:
     interval = math.nan, math.nan
     if len(samples) > 1:
         error = float(samples.std(ddof=1)) / len(samples) ** 0.5
-        half = float(stats.t.ppf(1 - LEVEL / 2, len(samples) - 1)) * error
+        half = float(special.stdtrit(len(samples) - 1, 1 - LEVEL / 2)) * error
         interval = gain - half, gain + half
     unit = str(runs.attrs.get("unit", ""))
     return Following(policy, str(np.asarray(runs["arm"].values)[arm]), gain, interval, unit)
