@@ -164,7 +164,8 @@ class Tucker(ColumnMajor):
 
     def __init__(self, matrix: Matrix, sizes: Sequence[int]) -> None:
         super().__init__(matrix)
-        core, factors = self.by_feature.reshape(-1, *sizes), []
+        core: Any = self.by_feature.reshape(-1, *sizes)
+        factors: list[Matrix] = []
         with single_threaded_lapack():  # for the same bits in all processes
             for axis, size in enumerate(sizes, 1):
                 along = np.moveaxis(core, axis, 0).reshape(size, -1)
