@@ -18,9 +18,7 @@ BLOCK = 1024  # steps in one compiled call, at most
 MOST_IN_A_CHUNK = 256  # trials; larger chunks are not much faster
 CACHE = 12 * 2**20
 """Bytes of a policy's states that should fit into the processor's cache."""
-FEW = 24
-"""If the cache has room for fewer trials, a chunk has half as many, whatever the size of their
-states: equal chunks share compiled programs."""
+LEAST_BEYOND = 24  # trials in a chunk whose states exceed the cache: smaller chunks are slower
 MOST_TRIALS = 2**32  # trial numbers have 32 bits
 MOST_CHUNKS = 10**6
 RECORDED = 64  # bytes per policy and step, for the record and for computing summaries
@@ -90,8 +88,7 @@ def make_plan(
         )
     if chunk is None:
         comfortable = per_trial + recorded + min(steps, 64) * per_step
-        cached = CACHE // max(*sizes, 1)
-        cached = cached if cached >= FEW else FEW // 2
+        cached = max(LEAST_BEYOND, CACHE // max(*sizes, 1))
         most = min(trials, MOST_IN_A_CHUNK, cached, max(1, budget // comfortable))
         chunk = math.ceil(trials / math.ceil(trials / most))
     chunk = min(chunk, trials)
