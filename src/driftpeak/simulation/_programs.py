@@ -69,9 +69,14 @@ def advance(
 
     trials = len(jax.tree.leaves(state)[0])
     most = min(max(1, TOGETHER // trials), len(times))
-    together = next(steps for steps in range(most, 0, -1) if len(times) % steps == 0)
-    state, moved = jax.lax.scan(some, state, times.reshape(-1, together))
-    values, best = (array.reshape(len(times), *array.shape[2:]) for array in moved)
+    even = next(steps for steps in range(most, 0, -1) if len(times) % steps == 0)
+    together = even if 2 * even > most else most  # a remainder has to be compiled, too
+    whole = len(times) // together * together
+    state, moved = jax.lax.scan(some, state, times[:whole].reshape(-1, together))
+    values, best = (array.reshape(whole, *array.shape[2:]) for array in moved)
+    if whole < len(times):
+        state, rest = some(state, times[whole:])
+        values, best = (jnp.concatenate(both) for both in zip((values, best), rest, strict=True))
     return state, values, best
 
 
