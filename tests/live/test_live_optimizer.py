@@ -353,12 +353,12 @@ def test_history_and_pending_are_bounded(monkeypatch):
 def test_forget_and_reset():
     optimizer = make()
     play(optimizer, 20)
-    learned = optimizer._engine.model
+    learned = optimizer._engine.models
     optimizer.forget(before=15)
     assert optimizer.diagnostics().held == 6
     optimizer.forget()
     assert optimizer.diagnostics().held == 0
-    assert optimizer._engine.model is learned
+    assert optimizer._engine.models is learned
     assert len(optimizer.history()) == 20
     optimizer.ask()
     optimizer.reset()

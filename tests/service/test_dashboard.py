@@ -469,3 +469,20 @@ def test_a_fleet(fleet_url, opened, expect, width, scheme):
         "there is no member 'article 99' in this fleet"
     )
     opened.said.remove(next(one for one in opened.said if "404" in one))
+
+
+def test_sudden_changes(tmp_path, opened, expect):
+    """The diagnostics and the track name them."""
+    space = dp.Box(speed=dp.Float(0, 1))
+    study = dp.Optimizer(space, maximize=True, storage=tmp_path / "kiln.jsonl")
+    for number in range(40):
+        suggestion = study.ask(datetime(2026, 3, 1) + timedelta(hours=number))
+        peak = 0.2 if number < 30 else 0.8
+        study.tell(suggestion, -((suggestion["speed"] - peak) ** 2))
+    (change,) = study.diagnostics().change_points
+    with serving(tmp_path) as served:
+        page = opened(f"{served.url}/#kiln")
+        settled(page, expect)
+        said = f"Sudden changes: detected at {change.day} Mar, {change:%H:%M}."
+        expect(page.locator("#beliefs")).to_contain_text(said)
+        expect(page.get_by_text("Dashed lines: sudden changes.")).to_be_visible()

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from driftpeak._core.errors import DriftpeakError, NoObservationsError
 from driftpeak.live._space.encoding import BoxCoding, FiniteCoding
 from driftpeak.live._space.parameters import Categorical, Integer, Numeric
-from driftpeak.live._study.clock import show_time
+from driftpeak.live._study.clock import read_time, show_time
 from driftpeak.live._study.suggestion import EstimatedPeak
 from driftpeak.live._views.bands import bands
 from driftpeak.live._views.diagnostics import forecasts
@@ -31,8 +31,8 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
     The figure has one panel for each parameter (the first six). A `DriftingGP` estimates the peak
     from all observations, another policy from the observations up to each time. The band has the
     values of an ordered parameter whose posterior mean is within one standard deviation of the
-    peak's; only a `DriftingGP` has bands. In a space with a context, the estimate is for the given
-    context or the context of the newest reward.
+    peak's; only a `DriftingGP` has bands. Dashed lines are detected sudden changes. In a space with
+    a context, the estimate is for the given context or the context of the newest reward.
 
     Raises:
         NoObservationsError: there are no observations.
@@ -59,6 +59,7 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
         )
         estimated = [_drawn(place, peak, name) for peak in peaks]
         axes.plot(_dates(known, kind), estimated, color=COLOURS[1], linewidth=1.8, zorder=3)
+        _mark_changes(optimizer, axes)
         tidy(axes)
     panels[0].plot([], [], ".", color=COLOURS[5], markersize=8, label="sampled")
     panels[0].plot([], [], color=COLOURS[1], linewidth=1.8, label="estimated peak")
@@ -66,7 +67,8 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
         panels[0].fill_between(
             [], [], color=COLOURS[1], alpha=BAND, linewidth=0, label="about as good"
         )
-    figure.legend(loc="outside upper right", ncols=3, frameon=False)
+    _mark_changes(optimizer, panels[0], label="sudden change")
+    figure.legend(loc="outside upper right", ncols=4, frameon=False)
     _time_axis(panels[-1], kind)
     figure.suptitle(title, x=0.02, ha="left")
     return figure
@@ -125,7 +127,8 @@ def belief_figure(
 def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
     """Draw rewards over time, with 95 % intervals of their one-step forecasts.
 
-    The legend has the number of rewards inside their intervals. For binary rewards and counts, the
+    The legend has the number of rewards inside their intervals. Dashed lines are detected sudden
+    changes. For binary rewards and counts, the
     forecast rate is also drawn, because the interval of a binary reward often contains 0 and 1.
 
     Raises:
@@ -167,12 +170,27 @@ def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
     shown = np.concatenate([rewards, low[predicted][count // 10 :], high[predicted][count // 10 :]])
     margin = 0.05 * (np.ptp(shown) or 1.0)
     axes.set_ylim(shown.min() - margin, shown.max() + margin)
+    _mark_changes(optimizer, axes, label="sudden change")
     axes.set_ylabel("reward")
     tidy(axes)
     _time_axis(axes, kind)
     figure.suptitle(title)
     figure.legend(loc="outside lower center", ncols=4, frameon=False)
     return figure
+
+
+def _mark_changes(optimizer: Inspectable, axes: Any, *, label: str | None = None) -> None:
+    """Draw a vertical line at each sudden change; the first has the label."""
+    for time in optimizer.diagnostics().change_points or ():
+        axes.axvline(
+            _dates(*read_time(time, None)),
+            linestyle="--",
+            color="black",
+            linewidth=1.2,
+            zorder=1,
+            label=label,
+        )
+        label = None
 
 
 def limit_figure(optimizer: Inspectable, *, title: str = "") -> Figure:

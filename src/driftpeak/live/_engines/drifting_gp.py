@@ -36,6 +36,9 @@ class DriftingGP:
         periods: candidate periods of the function, in units of time, for `forgetting="auto"`. If
             times are dates, numbers are in seconds, texts such as "12 h" are converted, and a day
             and a week are also tested.
+        change_points: whether to detect sudden changes of the function
+            (`driftpeak.live._model.change_points`). It needs `forgetting="auto"` and real-valued
+            rewards, and has no effect otherwise.
         capacity: maximum of observations in memory, at least 32. If the memory is full, the eighth
             of the observations with the least information about the present is deleted, such as
             old or repeated ones. Under a forgetting rule, the oldest are deleted.
@@ -73,6 +76,7 @@ class DriftingGP:
         *,
         forgetting: LearnedMotion | Forgetting = "auto",
         periods: Sequence[float | str] = (),
+        change_points: bool = True,
         capacity: int = 512,
         width: Width | None = None,
         acquisition: Acquisition = "ucb",
@@ -83,7 +87,7 @@ class DriftingGP:
         self.capacity = at_least_integer("capacity", capacity, 32)
         self.forgetting = check_forgetting(forgetting, self.capacity)
         self.periods = check_periods(periods, forgetting)
-        self.width = width
+        self.change_points, self.width = change_points, width
         if acquisition == "influence" and likelihood != "gaussian":
             raise DriftpeakError(
                 'acquisition must be "ucb" unless likelihood="gaussian"; got "influence" with '

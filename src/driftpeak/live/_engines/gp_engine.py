@@ -15,6 +15,15 @@ from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._engines.warm_start import WarmStart
 from driftpeak.live._model import gp
 from driftpeak.live._model.averaging import Average, quantiles
+from driftpeak.live._model.change_points import (
+    KEPT,
+    RECENT,
+    SURPRISE,
+    TESTED,
+    Change,
+    find_change,
+    padded_changes,
+)
 from driftpeak.live._model.drift_models import CALENDAR, further_motions, prior_of
 from driftpeak.live._model.fantasies import FantasyCache
 from driftpeak.live._model.hyperparameters import (
@@ -54,6 +63,8 @@ class GPEngine(WarmStart):
         self.width = default if policy.width is None else policy.width
         self.searcher = search.Searcher(coding, setup.seed)
         self.initial = len(coding.all_columns) + 2
+        automatic = policy.forgetting == "auto" and policy.likelihood == "gaussian"
+        self.finds_changes = automatic and policy.learn and policy.change_points
         super().__init__(policy, coding, setup.schedule)
         self.fantasy_cache = FantasyCache(self.offsets)
 
@@ -110,19 +121,59 @@ class GPEngine(WarmStart):
         memory = self.memory
         counted = int(np.count_nonzero(self._accepted_weights(memory.times[-1])))
         due = self.hyperparameters is None or self.since_fit >= max(1, counted // REFITS)
+        changes, found = self.changes, self._new_change()
+        if due:
+            changes = self._probable_changes()
+        if found is not None:
+            changes, due = sorted([*changes, found]), True
         if not due and not self._is_far(self.standard)[self.newest]:
             return None
         standard, pace = self.standard, self.pace
         if due:
             standard, pace = self._newest_standard(), pace_of(memory.times[-NEWEST:])
-        rejected = self._outliers(standard)
+        rejected = self._outliers(standard, changes)
         if not due and np.array_equal(rejected, memory.rejected):
             return None
-        values = self._learn(standard, pace, rejected, dates) if due else self.hyperparameters
+        values = self.hyperparameters
+        if due:
+            values = self._learn(standard, pace, rejected, dates, changes)
         assert values is not None  # hyperparameters are learned at the first reward
         since = 0 if due else self.since_fit
         which = np.stack([memory.times, memory.rewards], axis=1)[rejected]
-        return {**values, "since": since, "doubted": which.tolist()}
+        changed = [list(change) for change in changes]
+        return {**values, "since": since, "doubted": which.tolist(), "changes": changed}
+
+    def _new_change(self, surprise: float = SURPRISE) -> Change | None:
+        """Return a sudden change among the newest observations, if there is one."""
+        if not self.finds_changes or self.hyperparameters is None:
+            return None
+        memory, model = self.memory, self.model
+        known, rejected = self.known(memory.times[-1]), memory.rejected
+        if rejected[-RECENT:].any():  # several outliers in a row may be a change
+            rejected = rejected & (np.arange(len(memory)) < len(memory) - TESTED)
+            which, weights = np.arange(len(memory)), np.where(rejected, 0.0, 1.0)
+            known = self._all_at_once(*self._seen(which, weights, self.standard, memory.size))
+        residuals = pad(self.standard.into(memory.rewards) - model.level, memory.size)
+        used = np.flatnonzero(~rejected)
+        found = find_change(model, known, residuals, used, memory.rejected, surprise)
+        return None if found is None else (found[0] + self.origin, found[1])
+
+    def _probable_changes(self) -> list[Change]:
+        """Return the sudden changes that still make the observations more probable."""
+        if not self.changes:
+            return []
+        observed = self._to_learn_from(self.standard, self.memory.rejected)
+
+        def density(changes: list[Change]) -> float:
+            model = self._since(self.origin, changes)
+            return as_probable(model, self._problem(observed, model, self.pace))
+
+        kept = self.changes
+        for change in self.changes:
+            others = [other for other in kept if other != change]
+            if density(kept) - density(others) < KEPT:
+                kept = others
+        return kept
 
     def _newest_standard(self) -> RobustScaler:
         """Return the standardisation of the newest rewards."""
@@ -132,8 +183,8 @@ class GPEngine(WarmStart):
         """Return whether each reward is extreme enough to be rejected as an outlier."""
         return np.abs(standard.distance(self.memory.rewards)) > LINEAR
 
-    def _outliers(self, standard: RobustScaler) -> Any:
-        """Return whether each reward is an outlier, given all others."""
+    def _outliers(self, standard: RobustScaler, changes: list[Change]) -> Any:
+        """Return whether each reward is an outlier, given all others and the sudden changes."""
         memory, far = self.memory, self._is_far(standard)
         if not far.any():
             return far
@@ -142,12 +193,17 @@ class GPEngine(WarmStart):
         among = places(memory.rows, memory.times - now, memory.size, weights, noise)
         rewards = pad(standard.into(memory.rewards), memory.size)
         outliers = outliers_of(
-            self.model, among, rewards, np.pad(far, (0, memory.size - len(memory)))
+            self._since(now, changes), among, rewards, np.pad(far, (0, memory.size - len(memory)))
         )
         return np.asarray(outliers)[: len(memory)]
 
     def _learn(
-        self, standard: RobustScaler, pace: float, rejected: Any, dates: bool
+        self,
+        standard: RobustScaler,
+        pace: float,
+        rejected: Any,
+        dates: bool,
+        changes: list[Change],
     ) -> dict[str, Any]:
         """Learn hyperparameters from the newest observations that are not outliers."""
         observed = self._to_learn_from(standard, rejected)
@@ -162,6 +218,7 @@ class GPEngine(WarmStart):
             known = self.models.get(motion)
             if known is None:
                 known = self._default_model(motion)
+            known = known._replace(changes=padded_changes(changes, self.origin))
             model, density = known._replace(timescale=known.timescale / self.pace * pace), 0.0
             ago = 0
             if self.policy.learn:
@@ -287,6 +344,7 @@ class GPEngine(WarmStart):
         values = self.refit()
         if values is not None:
             self.learned(values)
+        self._new_change(surprise=-1.0)  # compiles what a test needs
         for _ in range(2):  # from all observations at once, and with an appended one
             setting = self.propose(request) | request.context
             self.chances([setting], request.time)
@@ -317,13 +375,17 @@ class GPEngine(WarmStart):
             return values
         ages = time - memory.times
         scale = self.standard.scale
-        correlation = np.asarray(_correlation(model, pad(ages, memory.size)))[: len(memory)]
-        kept = self._accepted_weights(time) * correlation**2
+        times = pad(memory.times - self.origin, memory.size)
+        correlation = np.asarray(_correlation(model, np.asarray(time - self.origin), times))
+        kept = self._accepted_weights(time) * correlation[: len(memory)] ** 2
         if self.rule is None:
             values["drift"] = float(-np.expm1(-2 / model.timescale))
             values["half_life"] = float(model.timescale * gp.HALF_LIFE[int(model.motion)])
             values["motion"] = self.motion
             values["motion_probability"] = float(self.probabilities.max())
+        if self.finds_changes:
+            first, last = memory.times[[0, -1]]
+            values["change_points"] = [time for time, _ in self.changes if first < time < last]
         return values | {
             "memory": float(kept.sum()),
             "noise": float(scale * np.sqrt(model.noise_variance)),
@@ -337,4 +399,4 @@ class GPEngine(WarmStart):
         }
 
 
-_correlation = compiled(gp.Model.correlation)
+_correlation = compiled(gp.Model.correlation_between)

@@ -14,6 +14,7 @@ from driftpeak.gp.forgetting import Forgetting
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.engine import Engine
 from driftpeak.live._model import gp
+from driftpeak.live._model.change_points import Change, padded_changes
 from driftpeak.live._model.drift_models import kind_named, motions, prior_of, worths
 from driftpeak.live._model.hyperparameters import check_hyperparameters, default_model
 from driftpeak.live._model.observations import Memory, pad, places, size_for
@@ -57,19 +58,20 @@ class GPBelief(Engine):
             self.standard = RobustScaler()
             self.pace = 1.0
             self.models = {name: self._default_model(name) for name in self.motions}
+            self.changes: list[Change] = []
             densities = dict.fromkeys(self.models, 0.0)
         else:
             self.standard = RobustScaler(values["centre"], values["scale"])
             self.pace = values["pace"]
             learned = values["motions"]
             self.models = {name: self._model(name, motion) for name, motion in learned.items()}
+            self.changes = [(time, loss) for time, loss in values.get("changes", [])]
             densities = {name: motion["log_density"] for name, motion in learned.items()}
         names = list(self.models)
         evidence = np.array([densities[name] + np.log(prior_of(name)) for name in names])
         odds = np.exp(evidence - evidence.max())
         self.probabilities = odds / odds.sum()
         self.motion = names[int(np.argmax(evidence))]
-        self.model = self.models[self.motion]
         self._refactor()
 
     def _default_model(self, motion: str) -> gp.Model:
@@ -138,6 +140,12 @@ class GPBelief(Engine):
         self._factored = self.base  # number of observations in `_known`
         self._known: gp.Conditioned | None = None
         self._known_at = np.inf  # the time of `_known`, under a rule
+        self.model = self._since(self.origin)
+
+    def _since(self, origin: float, changes: list[Change] | None = None) -> gp.Model:
+        """Return the model for times relative to an origin, with its changes or others."""
+        padded = padded_changes(self.changes if changes is None else changes, origin)
+        return self.models[self.motion]._replace(changes=padded)
 
     def _observed_between(self, place: int) -> None:
         """Update the factors after an observation was inserted at `place`, before others."""

@@ -15,6 +15,10 @@ A second component may have a share w of the variance, \((1-w)\,c(v) + w\,c'(v)\
 hundred times as slowly, or it is periodic with period P, \(e^{-2\sin^2(\pi v/P)}\,e^{-v/10P}\)
 (MacKay 1998). The second factor lets the phase and the amplitude of the cycle drift.
 
+The function may also change suddenly. A change with loss \(\ell\) multiplies the covariance of all
+values before it with all values after it by \(e^{-\ell}\), as if Markov drift had lasted for
+\(\ell\tau\) longer. Changes are detected by `driftpeak.live._model.change_points`.
+
 All arrays have a fixed number of places. Each place has a weight (`weights`), which divides the
 variance of its noise: 1, less under a forgetting rule, and 0 for unused places.
 """
@@ -42,6 +46,9 @@ FAINTEST = 1e-12  # least precision of a reward under a likelihood
 STILL, MARKOV, MOMENTUM = range(3)
 ALONE, SLOWER, ROUND = range(3)
 SLOWER_BY, CYCLES = 100.0, 10.0
+CHANGES = 8  # changes that a model can have
+NO_CHANGES = np.zeros((2, CHANGES))
+NO_CHANGES.flags.writeable = False
 RATE = float(HALF / np.log(2))
 """Rate a of momentum times the timescale."""
 HALF_LIFE = {MARKOV: np.log(2) / 2, MOMENTUM: 0.44519116201044684}
@@ -73,6 +80,7 @@ class Model(NamedTuple):
     beside: Scalar = ALONE  # the second component: none, SLOWER or ROUND (periodic)
     share: Scalar = 0.0  # share of the second component in the variance
     period: Scalar = 1.0  # period of a periodic second component
+    changes: AnyArray = NO_CHANGES  # (2, CHANGES): times of sudden changes, and losses, 0 if unused
 
     def covariance(self, x: AnyArray, y: AnyArray) -> Array:
         """Compute the covariance between two sets of rows at one time, shape `(m, n)`."""
@@ -104,6 +112,20 @@ class Model(NamedTuple):
         # not `jnp.where`: for all pairs of observations each component dominates the cost
         whole: Array = jax.lax.cond(self.beside == ALONE, lambda: moving, with_second)
         return whole
+
+    def correlation_between(self, times: AnyArray, others: AnyArray) -> Array:
+        """Compute the correlation of function values at times, for shapes that broadcast."""
+        whole, (moments, losses) = self.correlation(times - others), self.changes
+
+        def lost(when: AnyArray) -> Array:
+            each = ((when > moments[number]) * losses[number] for number in range(CHANGES))
+            return jnp.asarray(sum(each))
+
+        def changed() -> Array:
+            return whole * jnp.exp(-jnp.abs(lost(times) - lost(others)))
+
+        reduced: Array = jax.lax.cond(losses.any(), changed, lambda: whole)
+        return reduced
 
 
 class PaddedObservations(NamedTuple):
@@ -301,8 +323,10 @@ def influence(
 
     def later(places: PaddedObservations, solved: Array) -> Array:
         """Return covariances with later values, times the solution, shape `(h, m)`."""
-        elapsed = jnp.asarray(time) + ahead[:, None] - places.times[None, :]
-        return model.correlation(elapsed) @ (model.covariance(places.rows, rows) * solved)
+        then = jnp.asarray(time) + ahead[:, None]
+        return model.correlation_between(then, places.times[None, :]) @ (
+            model.covariance(places.rows, rows) * solved
+        )
 
     now = _lower_times(known.whiten, covariance_across(model, known.places, rows, time))
     variance = model.variance - (now**2).sum(axis=0)
@@ -384,11 +408,11 @@ def covariance_across(
     model: Model, places: PaddedObservations, rows: AnyArray, time: Scalar
 ) -> Array:
     """Compute the covariance between the function at places and at rows at one time."""
-    faded = model.correlation(time - places.times)
+    faded = model.correlation_between(jnp.asarray(time), places.times)
     return model.covariance(places.rows, rows) * faded[:, None]
 
 
 def covariance_between(model: Model, some: PaddedObservations, others: PaddedObservations) -> Array:
     """Compute the covariance between the function at some places and at others."""
-    elapsed = some.times[:, None] - others.times[None, :]
-    return model.covariance(some.rows, others.rows) * model.correlation(elapsed)
+    faded = model.correlation_between(some.times[:, None], others.times[None, :])
+    return model.covariance(some.rows, others.rows) * faded

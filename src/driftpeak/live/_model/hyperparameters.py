@@ -63,6 +63,7 @@ from driftpeak._core.types import AnyArray, Scalar, Vector
 from driftpeak.live._model.gp import (
     ALONE,
     MARKOV,
+    NO_CHANGES,
     Model,
     PaddedObservations,
     covariance_between,
@@ -107,11 +108,12 @@ class Kind(NamedTuple):
     motion: Scalar = MARKOV
     beside: Scalar = ALONE
     period: Scalar = 1.0
+    changes: AnyArray = NO_CHANGES
 
 
 def kind_of(model: Model) -> Kind:
     """Return the kind of motion of a model."""
-    return Kind(model.motion, model.beside, model.period)
+    return Kind(model.motion, model.beside, model.period, model.changes)
 
 
 def ranges(gaps: AnyArray, variance: Range = VARIANCE) -> list[Range]:
@@ -362,5 +364,9 @@ def check_hyperparameters(values: dict[str, Any], motions: Sequence[str], dimens
         for time, reward in values.get("doubted", []):
             stored_number("the time of an outlier", time)
             stored_number("an outlier", reward)
+        for time, loss in values.get("changes", []):
+            stored_number("the time of a change", time)
+            if stored_number("the loss of a change", loss) <= 0:
+                raise DriftpeakError(f"the loss of a change must be above 0; got {loss:g}")
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DriftpeakError(f"stored hyperparameters must be valid: {shown(error)}") from None

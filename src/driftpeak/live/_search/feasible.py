@@ -60,7 +60,9 @@ class Watched(NamedTuple):
         """Return the same quantity with ages in place of times."""
         unit = age_unit(self.model)
         known = self.known._replace(places=aged(self.known.places, self.time, unit))
-        return self._replace(model=in_ages(self.model, unit), known=known, time=jnp.zeros(()))
+        return self._replace(
+            model=in_ages(self.model, self.time, unit), known=known, time=jnp.zeros(())
+        )
 
     def expected(self, rows: AnyArray) -> "Expected":
         """Compute the prediction of the quantity at rows."""

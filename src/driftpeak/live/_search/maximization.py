@@ -260,7 +260,7 @@ def rough(beliefs: Beliefs) -> Beliefs:
     if fantasies is not None:
         fantasies = fantasies._replace(places=aged(fantasies.places, time, unit))
     ahead = None if beliefs.ahead is None else beliefs.ahead * unit
-    beliefs = beliefs._replace(model=in_ages(model, unit), known=known, fantasies=fantasies)
+    beliefs = beliefs._replace(model=in_ages(model, time, unit), known=known, fantasies=fantasies)
     return single(beliefs._replace(time=jnp.zeros(()), ahead=ahead))
 
 
@@ -278,9 +278,12 @@ def aged(places: PaddedObservations, time: Scalar, unit: Scalar) -> PaddedObserv
     return places._replace(times=jnp.clip(times, -OLDEST, OLDEST))
 
 
-def in_ages(model: Model, unit: Scalar) -> Model:
-    """Return the model for times in units of `1 / one`."""
-    return model._replace(timescale=model.timescale * unit, period=model.period * unit)
+def in_ages(model: Model, time: Scalar, unit: Scalar) -> Model:
+    """Return the model for the times of `aged`."""
+    when, losses = jnp.asarray(model.changes)
+    changes = jnp.stack([jnp.clip((when - time) * unit, -OLDEST, OLDEST), losses])
+    timescale, period = model.timescale * unit, model.period * unit
+    return model._replace(timescale=timescale, period=period, changes=changes)
 
 
 def mirrored(beliefs: Beliefs) -> Beliefs:

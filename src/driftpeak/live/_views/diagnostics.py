@@ -37,6 +37,8 @@ class Diagnostics:
             the rate of the Markov drift whose correlation falls to 1/2 at the same time.
         half_life: time after which half of the function's variance is new, in units of time; for
             two components, of the first one.
+        change_points: times of the sudden changes between observations in memory, each halfway
+            between the observations before and after it; None if the policy detects none.
         noise: standard deviation of the noise of one reward; None for binary rewards and counts.
         amplitude: standard deviation of the function around its level; for binary rewards and
             counts, of the log-odds or the logarithm of the rate.
@@ -58,6 +60,7 @@ class Diagnostics:
     motion_probability: float | None = None
     drift: float | None = None
     half_life: float | None = None
+    change_points: list[Any] | None = None
     noise: float | None = None
     amplitude: float | None = None
     lengthscales: dict[str, float] | None = None

@@ -193,6 +193,8 @@ class Inspectable(Shared, EventSourced):
         when = self._state.time_to_look(time)
         with computing():
             report = self._engine.report(when)
+        if report.get("change_points"):
+            report["change_points"] = [self._state.show(one) for one in report["change_points"]]
         diagnostics = Diagnostics(pending=len(self._state.pending), **report)
         if self._state.kind not in DATES:
             return diagnostics

@@ -22,6 +22,8 @@ function lines(study, found, calibration) {
     found.rejected > 0 && ["Outliers", `${found.rejected} of them are rejected as outliers.`],
     found.motion !== null && ["Drift model", motion(found.motion, moments) + sure(found.motion_probability)],
     found.half_life !== null && ["Drift", `half of the variance is new after ${moments.span(found.half_life)}.`],
+    found.change_points?.length && ["Sudden changes",
+      `detected at ${found.change_points.map((one) => moments.named(moments.number(one))).join(", ")}. Earlier rewards count less.`],
     found.noise !== null && ["Noise", `the standard deviation of a single ${study.goal} is about ±${fixed(found.noise, decimalsFor(found.noise))}.`],
     found.amplitude !== null && study.likelihood === "gaussian" && ["Amplitude",
       `the expected ${study.goal} differs between settings by about ±${fixed(found.amplitude, decimalsFor(found.amplitude))} (standard deviation).`],

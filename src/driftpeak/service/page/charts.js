@@ -20,6 +20,7 @@ export class Chart {
   // x: sorted numbers; lines: {label, values, look: "line" | "dots" | "rings" | "limit" | "low" | "high", text}.
   // A "high" and the following "low" are the ends of a band, with one entry in the legend. `choices` are the names of the values 0, 1, ...
   // `ends` are the limits of the vertical axis, by default from the values; `log`: the axis is logarithmic.
+  // `marks` are places on the horizontal axis with a dashed line.
   show(content) {
     this.content = content;
     this.redraw();
@@ -46,7 +47,7 @@ export class Chart {
   }
 }
 
-function options({ x, lines, moments, choices, ends, log }, width) {
+function options({ x, lines, moments, choices, ends, log, marks = [] }, width) {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
   const axis = {
@@ -79,7 +80,7 @@ function options({ x, lines, moments, choices, ends, log }, width) {
       { label: moments.dates ? "when" : "time", value: (_, at) => (at === null ? "–" : moments.text(at)) },
       ...lines.map((line, place) => series(line, lines[place + 1], colour, choices)),
     ],
-    hooks: { ready: [(plot) => lines.forEach((line, place) => {
+    hooks: { draw: [(plot) => dashes(plot, marks, colour("text"))], ready: [(plot) => lines.forEach((line, place) => {
       const entry = plot.root.querySelectorAll(".u-legend .u-series")[place + 1];
       if (entry) entry.hidden = line.look === "low";
     })] },
@@ -108,6 +109,21 @@ function series({ label, look, text }, next, colour, choices) {
     return { ...common, stroke: colour("text"), width: 1.5, dash: [6, 4], paths, points: { show: false } };
   }
   return { ...common, stroke: colour("edge"), width: 1, spanGaps: true, points: { show: false } };
+}
+
+function dashes({ ctx, bbox, valToPos }, marks, colour) {
+  ctx.save();
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = devicePixelRatio;
+  ctx.setLineDash([6, 4].map((length) => length * devicePixelRatio));
+  for (const place of marks.map((one) => valToPos(one, "x", true))) {
+    if (place < bbox.left || place > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(place, bbox.top);
+    ctx.lineTo(place, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
 }
 
 function swatch(line, colour) {

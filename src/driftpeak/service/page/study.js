@@ -118,7 +118,7 @@ export async function showStudy(name, main, status, signal) {
       parts.ahead.show(best);
       if (best.best) {
         const track = await get(`${path}/peaks`, { context: study.context }, signal);
-        parts.tracks.show({ ...track, rewards: forecasts.rewards });
+        parts.tracks.show({ ...track, rewards: forecasts.rewards, changes: belief.diagnostics.change_points });
         parts.now.show({ ...best, peaks: track.peaks });
       } else {
         parts.tracks.show({ peaks: [], rewards: [] });

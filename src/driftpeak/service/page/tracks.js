@@ -11,19 +11,20 @@ export function peakTracks(study) {
   part.append(note, place);
   const charts = new Map();
 
-  const show = ({ peaks, rewards }) => {
+  const show = ({ peaks, rewards, changes }) => {
     part.hidden = !peaks.length;
     if (part.hidden) return;
-    note.textContent = peaks.some((one) => Object.values(one.band).some(({ low }) => low !== null))
+    note.textContent = (peaks.some((one) => Object.values(one.band).some(({ low }) => low !== null))
       ? "Line: estimated best setting, from all rewards. Band: equally good within one standard deviation. Dots: evaluated settings."
-      : "Line: estimated best setting. Dots: evaluated settings.";
+      : "Line: estimated best setting. Dots: evaluated settings.") + (changes?.length ? " Dashed lines: sudden changes." : "");
     for (const name of Object.keys(peaks.at(-1).parameters)) {
       if (!charts.has(name)) {
         const chart = new Chart(`${name} of the best setting over time`);
         charts.set(name, chart);
         place.append(make("div", {}, make("h3", {}, name), chart.place));
       }
-      charts.get(name).show(track(study, name, peaks, rewards));
+      const marks = (changes ?? []).map((one) => study.moments.number(one));
+      charts.get(name).show({ ...track(study, name, peaks, rewards), marks });
     }
   };
   return { part, show, end: () => { for (const chart of charts.values()) chart.end(); } };
