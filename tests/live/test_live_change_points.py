@@ -205,7 +205,7 @@ def test_simultaneous_observations_are_not_divided():
 
 
 def test_false_alarms_are_rare_when_the_model_is_right():
-    """Of 3,000 rewards of the process itself, at most 0.2 % may raise one."""
+    """At most two of 360 tests on rewards of the process itself may raise one."""
     alarms = tested = 0
     for seed in range(60):
         generator = np.random.default_rng(seed)

@@ -59,7 +59,7 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
         )
         estimated = [_drawn(place, peak, name) for peak in peaks]
         axes.plot(_dates(known, kind), estimated, color=COLOURS[1], linewidth=1.8, zorder=3)
-        _mark_changes(optimizer, axes)
+        _mark_changes(optimizer, axes, kind, labelled=axes is panels[0])
         tidy(axes)
     panels[0].plot([], [], ".", color=COLOURS[5], markersize=8, label="sampled")
     panels[0].plot([], [], color=COLOURS[1], linewidth=1.8, label="estimated peak")
@@ -67,7 +67,6 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
         panels[0].fill_between(
             [], [], color=COLOURS[1], alpha=BAND, linewidth=0, label="about as good"
         )
-    _mark_changes(optimizer, panels[0], label="sudden change")
     figure.legend(loc="outside upper right", ncols=4, frameon=False)
     _time_axis(panels[-1], kind)
     figure.suptitle(title, x=0.02, ha="left")
@@ -128,8 +127,8 @@ def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
     """Draw rewards over time, with 95 % intervals of their one-step forecasts.
 
     The legend has the number of rewards inside their intervals. Dashed lines are detected sudden
-    changes. For binary rewards and counts, the
-    forecast rate is also drawn, because the interval of a binary reward often contains 0 and 1.
+    changes. For binary rewards and counts, the forecast rate is also drawn, because the interval of
+    a binary reward often contains 0 and 1.
 
     Raises:
         NoObservationsError: there are no observations.
@@ -170,7 +169,7 @@ def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
     shown = np.concatenate([rewards, low[predicted][count // 10 :], high[predicted][count // 10 :]])
     margin = 0.05 * (np.ptp(shown) or 1.0)
     axes.set_ylim(shown.min() - margin, shown.max() + margin)
-    _mark_changes(optimizer, axes, label="sudden change")
+    _mark_changes(optimizer, axes, kind)
     axes.set_ylabel("reward")
     tidy(axes)
     _time_axis(axes, kind)
@@ -179,17 +178,12 @@ def reward_figure(optimizer: Inspectable, *, title: str = "") -> Figure:
     return figure
 
 
-def _mark_changes(optimizer: Inspectable, axes: Any, *, label: str | None = None) -> None:
-    """Draw a vertical line at each sudden change; the first has the label."""
+def _mark_changes(optimizer: Inspectable, axes: Axes, kind: Any, *, labelled: bool = True) -> None:
+    """Draw a vertical line at each sudden change; the first has an entry in the legend."""
+    label = "sudden change" if labelled else None
     for time in optimizer.diagnostics().change_points or ():
-        axes.axvline(
-            _dates(*read_time(time, None)),
-            linestyle="--",
-            color="black",
-            linewidth=1.2,
-            zorder=1,
-            label=label,
-        )
+        place = _dates(read_time(time, kind)[0], kind)
+        axes.axvline(place, linestyle="--", color="black", linewidth=1.2, zorder=1, label=label)
         label = None
 
 

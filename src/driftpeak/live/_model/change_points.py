@@ -7,8 +7,8 @@ after it, and a few values of \(\rho\). A change is detected if it increases the
 the hyperparameters in use by at least five nats. It must still increase it by two nats if any
 single observation is left out, because otherwise that observation may be an outlier. Rewards that
 were rejected as outliers take part in the test while they are among the newest, because two that
-agree may be a change. They increase the evidence only if a change is more likely than that they are
-outliers, whose log likelihood is 6 nats below that of the mean of a forecast with deviation 1.
+agree may be a change. It must then also be more likely than the assumption that they are outliers.
+The log likelihood of an outlier is 6 nats below the largest log density of a standard normal.
 
 Let V be the product of the inverse factor of the older observations and their covariance with the
 newest, \(K\) the covariance of the newest with noise, and \(u = V^\top z\) the forecast of their
