@@ -155,7 +155,7 @@ def test_live_engines_decide_alike_with_programs_of_another_process(tmp_path):
     assert found[0] == found[1]
     assert {one: one.stat().st_mtime_ns for one in tmp_path.iterdir()} == before
     names = {one.name.partition("-")[0] for one in before}
-    assert {"learn", "imagine", "highest", "posterior", "cost", "_value"} <= names
+    assert {"learn", "add_fantasies", "highest", "posterior", "cost", "_value"} <= names
 
 
 def test_xla_takes_the_options_that_this_release_is_given(monkeypatch):
