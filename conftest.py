@@ -9,8 +9,8 @@ import hashlib
 import os
 import platform
 import sys
-from collections import Counter
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 
 # before anything loads it: more threads than one only slow OpenBLAS down on matrices this small
@@ -88,7 +88,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="run the first and every N-th test of a file, and all of pages, " + ", ".join(WHOLE),
+        help="run every N-th test, and all of pages, " + ", ".join(WHOLE),
     )
 
 
@@ -103,13 +103,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep a part of the tests for a second interpreter, and all tests of the files in `WHOLE`."""
     every = config.getoption("every")
-    seen: Counter[Path] = Counter()
+    number = count()
     chosen, left_out = [], []
     for item in items:
         # the blocks of a page share a namespace
         whole = item.path.stem in WHOLE or item.path.suffix == ".md"
-        (chosen if whole or seen[item.path] % every == 0 else left_out).append(item)
-        seen[item.path] += 1
+        (chosen if whole or next(number) % every == 0 else left_out).append(item)
     items[:] = chosen
     if left_out:
         config.hook.pytest_deselected(items=left_out)
