@@ -7,9 +7,6 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-import scipy.linalg  # noqa: F401  JAX calls LAPACK through it: it must be loaded to be limited
-from threadpoolctl import ThreadpoolController
-
 _lock = Lock()
 _limits: list[Any] = []  # the limit, once for each block that is running
 
@@ -35,7 +32,12 @@ def single_threaded_lapack() -> Iterator[None]:
 
 @cache
 def _controller() -> Any:
-    # searching for the libraries takes 2 ms, too long for each call of an optimiser
+    """Return the loaded libraries: searching for them at each call would take 2 ms."""
+    # JAX calls LAPACK through SciPy, which must be loaded to be limited. Imported late, because it
+    # takes a tenth of the time of importing JAX.
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()
 
 
