@@ -195,6 +195,11 @@ def test_invalid_bounds_are_named(bounds: Any, message: str) -> None:
         make_scheduler(hyperparam_bounds=bounds)
 
 
+def test_unknown_arguments_are_answered_with_the_known_ones() -> None:
+    with pytest.raises(TypeError, match=r"'quantile'.*quantile_fraction"):
+        make_scheduler(quantile=0.25)
+
+
 def test_an_explore_function_must_return_the_config() -> None:
     scheduler = make_scheduler(custom_explore_fn=lambda config: None)
     trials = started(scheduler)

@@ -18,6 +18,7 @@ from ray.tune.search.sample import (
 )
 from ray.tune.utils.util import flatten_dict, unflatten_dict
 
+from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, shown, unit_interval
 from driftpeak.live._category_bandit import Categories, make_bandit
 from driftpeak.live._engines.setup import LivePolicy
@@ -51,6 +52,7 @@ class DriftPB2(PopulationBasedTraining):
         StudyMismatchError: the storage holds a study with other hyperparameters.
     """
 
+    @checked
     def __init__(
         self,
         time_attr: str = "time_total_s",
@@ -70,7 +72,7 @@ class DriftPB2(PopulationBasedTraining):
         seed: int = 0,
         storage: Storage | None = None,
     ) -> None:
-        if not isinstance(hyperparam_bounds, Mapping) or not hyperparam_bounds:
+        if not hyperparam_bounds:
             raise DriftpeakError(
                 "hyperparam_bounds must have at least one hyperparameter; got "
                 f"{shown(hyperparam_bounds)}. Give, for example, {{'lr': [1e-5, 1e-1]}}"
