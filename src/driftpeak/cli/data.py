@@ -2,7 +2,7 @@
 
 import json
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ data_app = typer.Typer(
     help="List, locate and fetch the data sets of the papers.",
     epilog=examples("data list", "data fetch intel-lab"),
 )
+FIELDS = ("name", "title", "publisher", "licence", "address", "page", "format")
 Name = Annotated[str, typer.Argument(help="A name from `driftpeak data list`.")]
 
 
@@ -25,20 +26,11 @@ def list_data(
     """List the data sets with publisher, licence, format, and whether the file is present."""
     from driftpeak.offline.data import DATA_SETS, data_path
 
-    rows = [
-        {
-            "name": data.name,
-            "title": data.title,
-            "publisher": data.publisher,
-            "licence": data.licence,
-            "address": data.address,
-            "page": data.page,
-            "format": data.format,
-            "path": str(data_path(data.name)),
-            "present": data_path(data.name).is_file(),
-        }
-        for data in DATA_SETS.values()
-    ]
+    rows: list[dict[str, Any]] = []
+    for name, data in DATA_SETS.items():
+        path = data_path(name)
+        described = {field: getattr(data, field) for field in FIELDS}
+        rows.append(described | {"path": str(path), "present": path.is_file()})
     if as_json:
         print(json.dumps(rows, indent=2))
         return
@@ -46,7 +38,7 @@ def list_data(
         print(f"{row['name']}: {row['title']}")
         print(f"  publisher  {row['publisher']}")
         print(f"  licence    {row['licence']}")
-        print(f"  from       {row['address'] or 'download by hand: ' + str(row['page'])}")
+        print(f"  from       {row['address'] or 'download by hand: ' + row['page']}")
         print(f"  format     {row['format']}")
         print(f"  file       {row['path']} ({'present' if row['present'] else 'missing'})")
 

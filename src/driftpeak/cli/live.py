@@ -5,7 +5,7 @@ The output is JSON. Warnings and errors go to the error output.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,7 @@ from driftpeak.cli.live_arguments import (
     time_of,
 )
 from driftpeak.cli.live_results import print_json, setting_data, suggestion_data
+from driftpeak.cli.option_groups import bundled
 from driftpeak.cli.options import Seed
 from driftpeak.cli.program_cache import keep_programs
 from driftpeak.cli.spinner import busy, compilation_shown
@@ -76,63 +77,58 @@ Context = Annotated[
 ]
 
 
-@live_app.command(
-    epilog=examples(
-        "live create kiln.jsonl kiln --space space.json --maximize",
-        "live create shop.jsonl shop --space '{\"arms\": 3}' --minimize",
-    )
-)
-def create(
-    store: Store,
-    name: Annotated[str, typer.Argument(help="Name of the study.")],
+@dataclass(frozen=True)
+class StudyOptions:
+    """The space, the direction and the model of a new study."""
+
     space: Annotated[
         str | None,
         typer.Option(
             help="The search space: a JSON file, - for standard input, or JSON such as "
             '{"box": {...}}; see the documentation.'
         ),
-    ] = None,
-    maximize: Annotated[bool, typer.Option("--maximize", help="Maximise the reward.")] = False,
-    minimize: Annotated[bool, typer.Option("--minimize", help="Minimise the reward.")] = False,
+    ] = None
+    maximize: Annotated[bool, typer.Option("--maximize", help="Maximise the reward.")] = False
+    minimize: Annotated[bool, typer.Option("--minimize", help="Minimise the reward.")] = False
     capacity: Annotated[
         int | None,
         typer.Option(
             help="Maximum number of observations in the model; default 512.", max=MOST_HELD
         ),
-    ] = None,
+    ] = None
     likelihood: Annotated[
         str,
         typer.Option(
             help="Distribution of rewards: gaussian, bernoulli (0 and 1) or poisson (counts)."
         ),
-    ] = "gaussian",
+    ] = "gaussian"
     start: Annotated[
         str | None,
         typer.Option(help="The system's present setting, as JSON; it is suggested first."),
-    ] = None,
+    ] = None
     max_travel: Annotated[
         str | None,
         typer.Option(
             help="Largest change per step, as a fraction of each range, or as JSON by parameter."
         ),
-    ] = None,
+    ] = None
     moving_cost: Annotated[
         str | None,
         typer.Option(
             help="Cost of a change across a parameter's full range, in units of the reward, or as "
             "JSON by parameter."
         ),
-    ] = None,
+    ] = None
     constraints: Annotated[
         str | None,
         typer.Option(
             help='Constraints as JSON, such as {"heat": {"at_most": 75}}; see the documentation.'
         ),
-    ] = None,
+    ] = None
     safe_start: Annotated[
         str | None,
         typer.Option(help="Settings that are known to meet all constraints, as a JSON list."),
-    ] = None,
+    ] = None
     schedule: Annotated[
         str | None,
         typer.Option(
@@ -140,7 +136,20 @@ def create(
             'the day (CSV, .xlsx, .ods or Parquet), or JSON such as {"settings": [...], "period": '
             '"1 day"}.'
         ),
-    ] = None,
+    ] = None
+
+
+@live_app.command(
+    epilog=examples(
+        "live create kiln.jsonl kiln --space space.json --maximize",
+        "live create shop.jsonl shop --space '{\"arms\": 3}' --minimize",
+    )
+)
+@bundled
+def create(
+    store: Store,
+    name: Annotated[str, typer.Argument(help="Name of the study.")],
+    study: StudyOptions,
     policy_file: Annotated[
         Path | None,
         typer.Option(help="A file of `replay --save`: a policy with its space and direction."),
@@ -149,13 +158,7 @@ def create(
 ) -> None:
     """Create a study; an existing study with equal arguments is left unchanged."""
     if policy_file is not None:
-        moves = (start, max_travel, moving_cost, constraints, safe_start, schedule)
-        if (
-            any(option is not None for option in (space, capacity, *moves))
-            or maximize
-            or minimize
-            or likelihood != "gaussian"
-        ):
+        if study != StudyOptions():
             raise DriftpeakError(
                 "--policy-file sets the space, the direction and the model, and supports neither "
                 "movement limits nor constraints nor a schedule. Omit --space, --maximize, "
@@ -169,11 +172,11 @@ def create(
             made = read_policy(policy_file).optimizer(seed=seed, storage=store, name=name)
         _created(made)
         return
-    if maximize == minimize:
+    if study.maximize == study.minimize:
         raise DriftpeakError("exactly one of --maximize and --minimize is required")
-    if space is None:
+    if study.space is None:
         raise DriftpeakError("--space is required, or --policy-file, which contains a space")
-    data = json_of(space_text(space), "--space")
+    data = json_of(space_text(study.space), "--space")
     with busy("loading"):
         keep_programs()
         from driftpeak.live import DriftingGP, Optimizer
@@ -181,21 +184,21 @@ def create(
         from driftpeak.live._space.constraint_data import constraints_from_data
         from driftpeak.live._space.serialization import space_from_data
 
-        rules = None if constraints is None else object_of(constraints, "--constraints")
+        rules = object_of(study.constraints, "--constraints")
         made = Optimizer(
             space_from_data(data),
-            maximize=maximize,
+            maximize=study.maximize,
             policy=DriftingGP(
-                capacity=512 if capacity is None else capacity,
-                likelihood=check_likelihood(likelihood),
+                capacity=512 if study.capacity is None else study.capacity,
+                likelihood=check_likelihood(study.likelihood),
             ),
             seed=seed,
-            start=None if start is None else object_of(start, "--start"),
-            max_travel=None if max_travel is None else json_of(max_travel, "--max-travel"),
-            moving_cost=None if moving_cost is None else json_of(moving_cost, "--moving-cost"),
+            start=object_of(study.start, "--start"),
+            max_travel=json_of(study.max_travel, "--max-travel"),
+            moving_cost=json_of(study.moving_cost, "--moving-cost"),
             constraints=None if rules is None else constraints_from_data(rules),
-            safe_start=None if safe_start is None else json_of(safe_start, "--safe-start"),
-            schedule=None if schedule is None else schedule_of(schedule),
+            safe_start=json_of(study.safe_start, "--safe-start"),
+            schedule=schedule_of(study.schedule),
             storage=store,
             name=name,
         )
@@ -287,8 +290,8 @@ def tell(
     if actual is not None and number is None:
         raise DriftpeakError("--actual needs --id; report another setting by --parameters")
     setting: Any = number if parameters is None else object_of(parameters, "--parameters")
-    instead = None if actual is None else object_of(actual, "--actual")
-    measured = None if constraints is None else object_of(constraints, "--constraints")
+    instead = object_of(actual, "--actual")
+    measured = object_of(constraints, "--constraints")
     when, values = time_of(time), named_values(context, "--context")
     with _study(store, name) as optimizer:
         optimizer.tell(

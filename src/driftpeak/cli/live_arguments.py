@@ -13,8 +13,10 @@ from driftpeak._core.files import open_regular
 MOST_TEXT = 10_000_000  # characters in the description of a space
 
 
-def schedule_of(given: str) -> Any:
-    """Return the schedule in a table or in JSON."""
+def schedule_of(given: str | None) -> Any:
+    """Return the schedule in a table or in JSON; None if none is given."""
+    if given is None:
+        return None
     from driftpeak.live._space.schedule import schedule_from_data
 
     if given.lstrip().startswith(("{", "[")):
@@ -41,20 +43,20 @@ def space_text(given: str) -> str:
     return text
 
 
-def json_of(text: str, what: str) -> Any:
-    """Return the value that a JSON text describes."""
+def json_of(text: str | None, what: str) -> Any:
+    """Return the value that a JSON text describes; None if none is given."""
     try:
-        return json.loads(text)
+        return None if text is None else json.loads(text)
     except ValueError as error:
         raise DriftpeakError(f"{what} must be JSON; got {shown(text)}: {error}") from None
     except RecursionError:
         raise DriftpeakError(f"{what} must be JSON; got values nested too deeply") from None
 
 
-def object_of(text: str, what: str) -> dict[str, Any]:
-    """Return the JSON object that a text describes."""
+def object_of(text: str | None, what: str) -> Any:
+    """Return the JSON object that a text describes; None if none is given."""
     content = json_of(text, what)
-    if not isinstance(content, dict):
+    if text is not None and not isinstance(content, dict):
         raise DriftpeakError(f"{what} must be a JSON object; got {shown(text)}")
     return content
 

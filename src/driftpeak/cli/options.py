@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from driftpeak._core.errors import LARGEST_SEED, DriftpeakError
+from driftpeak._core.errors import LARGEST_SEED, DriftpeakError, shown
 
 Output = Annotated[Path | None, typer.Option(help="Directory for results, summary and figures.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace all contents of --output.")]
@@ -38,3 +38,18 @@ def prepare_output(output: Path | None, command: str, overwrite: bool) -> None:
         check_output(output, command, overwrite=overwrite)
     elif overwrite:
         raise DriftpeakError("--overwrite needs --output DIR")
+
+
+def next_context_of(given: list[str] | None) -> dict[str, str] | None:
+    """Return the values of the option `--next-context`, NAME=VALUE, by name."""
+    pairs: dict[str, str] = {}
+    for text in given or ():
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not (name and sign and value):
+            raise DriftpeakError(
+                f"--next-context must be NAME=VALUE, such as weekday=Mo; got {shown(text)}"
+            )
+        if name in pairs:
+            raise DriftpeakError(f"--next-context must name a column once; got {shown(name)} again")
+        pairs[name] = value
+    return pairs or None

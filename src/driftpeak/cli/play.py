@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from driftpeak._core.errors import DriftpeakError, one_of, shown
+from driftpeak._core.errors import DriftpeakError, one_of
 from driftpeak._core.files import check_apart
 from driftpeak.cli.executor_options import Workers
 from driftpeak.cli.option_groups import bundled
@@ -17,6 +17,7 @@ from driftpeak.cli.options import (
     Seed,
     Steps,
     Trials,
+    next_context_of,
 )
 from driftpeak.cli.printing import note, report
 from driftpeak.cli.program_cache import keep_programs
@@ -109,7 +110,7 @@ def replay(
     """
     results.prepare("replay")
     check_texts(policy or (), width)
-    coming = _pairs(next_context)
+    coming = next_context_of(next_context)
     if save is not None and reading.context_columns:
         raise DriftpeakError(
             "--save does not support policies that use contexts. Replay without --context-column "
@@ -181,21 +182,6 @@ def replay(
     judged = report("replay", runs, settings, results, title=title, table_data=True)
     if save is not None:
         _save(save, table, runs, judged)
-
-
-def _pairs(given: list[str] | None) -> dict[str, str] | None:
-    """Return the values of NAME=VALUE by name; each name may be given once."""
-    pairs: dict[str, str] = {}
-    for text in given or ():
-        name, sign, value = (part.strip() for part in text.partition("="))
-        if not (name and sign and value):
-            raise DriftpeakError(
-                f"--next-context must be NAME=VALUE, such as weekday=Mo; got {shown(text)}"
-            )
-        if name in pairs:
-            raise DriftpeakError(f"--next-context must name a column once; got {shown(name)} again")
-        pairs[name] = value
-    return pairs or None
 
 
 def _save(path: Path, table: Any, runs: Any, judged: Any) -> None:

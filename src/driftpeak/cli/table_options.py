@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,30 @@ from driftpeak._core.errors import DriftpeakError
 
 if TYPE_CHECKING:
     from driftpeak.offline.data import RewardTable
+
+
+Dates = Annotated[
+    str | None,
+    typer.Option(
+        help="Order of ambiguous dates such as 5/1/2026: day-first, month-first, or, with "
+        "two-digit years, year-first."
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(help="Decimal separator of ambiguous numbers such as 1,234: point or comma."),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Text encoding, such as cp1250; detected by default.")
+]
+Blank = Annotated[
+    list[str] | None,
+    typer.Option(help="A further text of missing values, such as -; may be repeated."),
+]
+HeaderRows = Annotated[int, typer.Option(help="Number of header lines, whose cells are joined.")]
+Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of a spreadsheet; by default the first with values.")
+]
 
 
 @dataclass(frozen=True)
@@ -30,20 +55,9 @@ class TableOptions:
             "error, blank (treat as missing) or keep (no check)."
         ),
     ] = "warn"
-    dates: Annotated[
-        str | None,
-        typer.Option(
-            help="Order of ambiguous dates such as 5/1/2026: day-first, month-first, or, with "
-            "two-digit years, year-first."
-        ),
-    ] = None
-    decimal: Annotated[
-        str | None,
-        typer.Option(help="Decimal separator of ambiguous numbers such as 1,234: point or comma."),
-    ] = None
-    encoding: Annotated[
-        str | None, typer.Option(help="Text encoding, such as cp1250; detected by default.")
-    ] = None
+    dates: Dates = None
+    decimal: Decimal = None
+    encoding: Encoding = None
     index: Annotated[
         str | None,
         typer.Option(help="Column of the times in a long table (one line per time and arm)."),
@@ -62,16 +76,14 @@ class TableOptions:
             "the load; may be repeated. By default, text that repeats is a context.",
         ),
     ] = None
-    blank: Annotated[
-        list[str] | None,
-        typer.Option(help="A further text of missing values, such as -; may be repeated."),
-    ] = None
-    header_rows: Annotated[
-        int, typer.Option(help="Number of header lines, whose cells are joined.")
-    ] = 1
-    sheet: Annotated[
-        str | None, typer.Option(help="Sheet of a spreadsheet; by default the first with values.")
-    ] = None
+    blank: Blank = None
+    header_rows: HeaderRows = 1
+    sheet: Sheet = None
+
+
+TABLE_ARGUMENTS = tuple(each.name for each in fields(TableOptions))
+OTHER_NAMES = {"context_columns": "context_column"}
+"""Names of options that differ from the names of the arguments."""
 
 
 def read(data: Any, reading: TableOptions) -> "RewardTable":
@@ -84,15 +96,14 @@ def read(data: Any, reading: TableOptions) -> "RewardTable":
         raise type(error)(in_options(str(error))) from None
 
 
-def in_options(text: str) -> str:
+def in_options(text: str, arguments: Iterable[str] = TABLE_ARGUMENTS) -> str:
     """Replace arguments of Python, as in `missing=interpolate`, by options of the command line."""
-    names = {each.name: each.name.replace("_", "-") for each in fields(TableOptions)}
-    names["context_columns"] = "context-column"
 
     def option(found: re.Match[str]) -> str:
+        name = OTHER_NAMES.get(found["name"], found["name"]).replace("_", "-")
         value = (found["value"] or "").strip('"')
-        return f"--{names[found['name']]}" + (f" {shlex.quote(value)}" if value else "")
+        return f"--{name}" + (f" {shlex.quote(value)}" if value else "")
 
-    return re.sub(
-        rf"(?<![\w-])(?P<name>{'|'.join(names)})=(?P<value>\"[^\"]*\"|[^\s,;)]+)?", option, text
-    )
+    name = rf"(?P<name>{'|'.join(arguments)})"
+    text = re.sub(rf"(?<![\w-]){name}=(?P<value>\"[^\"]*\"|[\w-]+)?", option, text)
+    return re.sub(rf"^{name}(?P<value>)(?= must )", option, text)
