@@ -39,8 +39,6 @@ def array(name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:
     Raises:
         DriftpeakError: the value is not one-dimensional.
     """
-    if hasattr(value, "combine_chunks") or type(value).__module__.startswith("pyarrow"):
-        value = value.to_numpy(zero_copy_only=False) if _single(value) else value.to_numpy()
     try:
         found = np.asarray(value)
     except (TypeError, ValueError):
@@ -50,11 +48,6 @@ def array(name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:
     if found.ndim != 1:
         raise DriftpeakError(f"{name} must be one-dimensional; got shape {found.shape}")
     return found
-
-
-def _single(value: Any) -> bool:
-    """Return whether an Arrow value is an Array, not a ChunkedArray."""
-    return not hasattr(value, "combine_chunks")
 
 
 def integers(name: str, value: Any) -> Integers:

@@ -12,7 +12,7 @@ from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import Integers, Matrix, Vector
 from driftpeak.fleet import _programs as programs
 from driftpeak.fleet._batches import Batches
-from driftpeak.fleet._layout import changed_by_ask, layout_of
+from driftpeak.fleet._layout import layout_of
 from driftpeak.fleet._programs import ASK, TELL
 from driftpeak.fleet._rows import Rows, resize
 from driftpeak.fleet._steps import Steps
@@ -41,9 +41,8 @@ class Engine:
     def __init__(self, player: Player[Any], *, seed: int, late: int) -> None:
         self.players: list[Player[Any]] = [self.prepared(player)]
         self.layout = layout_of(self.players[0])
-        self.changed = changed_by_ask(self.players[0])
         self._batches = Batches()
-        self._columns = np.array(self.layout.columns(self.changed), int)
+        self.changed = np.array(self.layout.changed, int)  # columns
         self.seed = seed
         self.points = int(player.points)
         self.now, self.middle, self.old = (np.zeros((0, self.layout.width)) for _ in range(3))
@@ -84,7 +83,7 @@ class Engine:
             keys = random_keys(self.seed, serials[some]).policy
             return programs.start(self.layout, player, keys, resets[some])
 
-        return self._each("start", rows, first)
+        return self._batches.run("start", self._groups(rows), first)
 
     @double_precision
     def decide(
@@ -103,28 +102,16 @@ class Engine:
         times = np.maximum(times, latest)
         pending = pending[0], np.maximum(pending[1], latest[:, None]), pending[2]
         points = np.zeros(len(rows), np.int64)
-        states = np.zeros((len(rows), len(self._columns)))
-
-        def ask(player: Player[Any], some: Integers) -> Any:
-            return programs.ask(
-                self.layout,
-                self.changed,
-                player,
-                self.now.take(rows[some], axis=0),
-                times[some],
-                tuple(x[some] for x in pending),
-                None if among is None else among[some],
-            )
-
-        for mine, found in self._each("ask", rows, ask):
+        states = np.zeros((len(rows), len(self.changed)))
+        for mine, found in self._each(programs.ask, rows, self.now, times, pending, among):
             states[mine], points[mine] = found
         return Decisions(points, times, states)
 
     @double_precision
     def decided(self, rows: Rows, decisions: "Decisions") -> None:
         """Take the states after decisions."""
-        if self.changed:
-            self.now[rows[:, None], self._columns] = decisions.states
+        if len(self.changed):
+            self.now[rows[:, None], self.changed] = decisions.states
             self._append(rows, ASK, 0, 0.0, decisions.times)
 
     def pass_time(self, rows: Rows, times: Vector) -> None:
@@ -149,13 +136,7 @@ class Engine:
         return used
 
     def _tell_newest(self, rows: Rows, arms: Integers, rewards: Vector, times: Vector) -> None:
-        def tell(player: Player[Any], some: Integers) -> Any:
-            before = self.now.take(rows[some], axis=0)
-            return programs.tell(
-                self.layout, player, before, arms[some], rewards[some], times[some]
-            )
-
-        for mine, after in self._each("tell", rows, tell):
+        for mine, after in self._each(programs.tell, rows, self.now, arms, rewards, times):
             self.now[rows[mine]] = after
         self._append(rows, TELL, arms, rewards, times)
 
@@ -191,11 +172,8 @@ class Engine:
             self._replay(rows[~several], self.old, 0, counts[~several], self.now)
 
     def _replay(self, rows: Rows, source: Matrix, first: int, counts: Any, target: Matrix) -> None:
-        def replay(player: Player[Any], some: Integers) -> Any:
-            steps = self.steps.part(rows[some], first)
-            return programs.replay(self.layout, player, source[rows[some]], *steps, counts[some])
-
-        for mine, after in self._each("replay", rows, replay):
+        steps = self.steps.part(rows, first)
+        for mine, after in self._each(programs.replay, rows, source, steps, counts):
             target[rows[mine]] = after
 
     def _append(self, rows: Rows, kind: int, arms: Any, rewards: Any, times: Vector) -> None:
@@ -216,10 +194,7 @@ class Engine:
             self.middle[some] = self.now[some]
 
     def _refresh(self, rows: Rows) -> None:
-        def refresh(player: Player[Any], some: Integers) -> Any:
-            return programs.refresh(self.layout, player, self.now.take(rows[some], axis=0))
-
-        for mine, after in self._each("refresh", rows, refresh):
+        for mine, after in self._each(programs.refresh, rows, self.now):
             self.now[rows[mine]] = after
         self.refreshed[rows] = 0
 
@@ -234,13 +209,7 @@ class Engine:
         mean, variance, noise = np.zeros(shape), np.zeros(shape), np.zeros(len(rows))
         times = np.maximum(times, self.steps.latest[rows])
         self._check_predicts()
-
-        def predict(player: Player[Any], some: Integers) -> Any:
-            return programs.predict(
-                self.layout, player, self.now.take(rows[some], axis=0), times[some]
-            )
-
-        for mine, found in self._each("predict", rows, predict):
+        for mine, found in self._each(programs.predict, rows, self.now, times):
             mean[mine], variance[mine], noise[mine] = found
         return mean, variance, noise
 
@@ -266,12 +235,8 @@ class Engine:
         """Return the sum of squared errors, and their number, among the steps from a place on."""
         last = np.minimum(self.steps.counts[rows] - first, self.steps.late)
         total = np.zeros((2, len(rows)))
-
-        def errors(player: Player[Any], some: Integers) -> Any:
-            steps = self.steps.part(rows[some], first)
-            return programs.errors(self.layout, player, source[rows[some]], *steps, last[some])
-
-        for mine, found in self._each("errors", rows, errors):
+        steps = self.steps.part(rows, first)
+        for mine, found in self._each(programs.errors, rows, source, steps, last):
             total[:, mine] = found
         return total
 
@@ -280,12 +245,8 @@ class Engine:
         """Return a reported number of each member; NaN if the policy does not report it."""
         found = np.full(len(rows), np.nan)
         if name in self.players[0].readings:
-
-            def read(player: Player[Any], some: Integers) -> Any:
-                return programs.read(self.layout, player, self.now[rows[some]])[name]
-
-            for mine, values in self._each("read", rows, read):
-                found[mine] = values
+            for mine, values in self._each(programs.read, rows, self.now):
+                found[mine] = values[name]
         return found
 
     def _check_predicts(self) -> None:
@@ -295,10 +256,20 @@ class Engine:
             raise UnsupportedError("this policy makes no predictions. Use another policy")
 
     def _each(
-        self, name: str, rows: Rows, program: Callable[[Player[Any], Integers], Any]
+        self, program: Callable[..., Any], rows: Rows, states: Matrix, *arrays: Any
     ) -> list[tuple[Integers, Any]]:
-        """Run a program on batches of members, and return their places and what it returns."""
-        return self._batches.run(name, self._groups(rows), program)
+        """Run a program on the members in rows, and return the places and results of each batch.
+
+        Arguments:
+            states: the states of all members.
+            arrays: further arguments of the program, with an entry for each of `rows`.
+        """
+
+        def run(player: Player[Any], some: Integers) -> Any:
+            own = jax.tree.map(lambda x: x[some], arrays)
+            return program(self.layout, player, states.take(rows[some], axis=0), *own)
+
+        return self._batches.run(program.__name__, self._groups(rows), run)
 
     def _groups(self, rows: Rows) -> list[tuple[Player[Any], Integers]]:
         """Return the places of some members by player, members in the same phase together."""

@@ -18,6 +18,7 @@ class Leaf(NamedTuple):
     shape: tuple[int, ...]
     dtype: Any
     key: bool  # whether it is a random key, stored as its two words
+    changed: bool  # whether `ask` may change it
 
 
 class Layout(NamedTuple):
@@ -34,13 +35,18 @@ class Layout(NamedTuple):
         """Number of doubles of a row."""
         return self.leaves[-1].last if self.leaves else 0
 
-    def pack(self, states: Any, only: tuple[int, ...] | None = None) -> Float[Array, "b w"]:
-        """Return the states of a batch as rows, or only the leaves with these numbers."""
-        columns = []
-        for number, x in enumerate(jax.tree.leaves(states)):
-            if only is None or number in only:
-                x = jax.random.key_data(x) if self.leaves[number].key else x
-                columns.append(x.reshape(len(x), -1).astype(float))
+    @property
+    def changed(self) -> list[int]:
+        """Columns of the leaves that `ask` may change."""
+        return [c for leaf in self.leaves if leaf.changed for c in range(leaf.first, leaf.last)]
+
+    def pack(self, states: Any, *, changed_only: bool = False) -> Float[Array, "b w"]:
+        """Return the states of a batch as rows, or only the leaves that `ask` may change."""
+        columns = [
+            (jax.random.key_data(x) if leaf.key else x).reshape(len(x), -1).astype(float)
+            for leaf, x in zip(self.leaves, jax.tree.leaves(states), strict=True)
+            if leaf.changed or not changed_only
+        ]
         return jnp.concatenate(columns, axis=1)
 
     def unpack(self, rows: Float[Array, "b w"]) -> Any:
@@ -51,36 +57,31 @@ class Layout(NamedTuple):
             leaves.append(jax.random.wrap_key_data(x) if leaf.key else x)
         return jax.tree.unflatten(self.tree, leaves)
 
-    def columns(self, numbers: tuple[int, ...]) -> list[int]:
-        """Return the columns of some leaves."""
-        return [c for n in numbers for c in range(self.leaves[n].first, self.leaves[n].last)]
-
 
 def layout_of(player: Player[Any]) -> Layout:
     """Return the layout of a player's state."""
     state = jax.eval_shape(player.init, jax.random.key(0))
+    arrays, tree = jax.tree.flatten(state)
     leaves, first = [], 0
-    for x in jax.tree.leaves(state):
+    for x, changed in zip(arrays, _changed_by_ask(player, arrays, tree), strict=True):
         key = jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
         words = jax.eval_shape(jax.random.key_data, x) if key else x
         size = math.prod(words.shape)
-        leaves.append(Leaf(first, first + size, words.shape, words.dtype, bool(key)))
+        leaves.append(Leaf(first, first + size, words.shape, words.dtype, bool(key), changed))
         first += size
-    return Layout(tuple(leaves), jax.tree.structure(state))
+    return Layout(tuple(leaves), tree)
 
 
-def changed_by_ask(player: Player[Any]) -> tuple[int, ...]:
-    """Return the numbers of the leaves that `ask` may change.
+def _changed_by_ask(player: Player[Any], inputs: list[Any], tree: Any) -> list[bool]:
+    """Return which leaves of the state `ask` may change.
 
     The others are outputs of its program that are also its inputs. Most policies change only the
     number of decisions and the random key, so that few numbers are written back.
     """
-    state = jax.eval_shape(player.init, jax.random.key(0))
-    inputs, tree = jax.tree.flatten(state)
 
     def ask(leaves: Any, time: Any) -> Any:
         return jax.tree.leaves(player.ask(jax.tree.unflatten(tree, leaves), time)[0])
 
     program = jax.make_jaxpr(ask)(inputs, jnp.zeros(())).jaxpr
     pairs = zip(program.outvars, program.invars[: len(inputs)], strict=True)
-    return tuple(number for number, (after, before) in enumerate(pairs) if after is not before)
+    return [after is not before for after, before in pairs]

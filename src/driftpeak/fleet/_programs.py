@@ -5,7 +5,7 @@ cache. Conditionals for rare work remain conditionals in each chunk in which all
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import jax
@@ -35,10 +35,26 @@ def start(layout: Layout, player: Player[Any], keys: Any, resets: Int[Array, " b
     return layout.pack(jax.vmap(one)(keys, resets))
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+def _by_chunk(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function of the members of a batch, and apply it to chunks, one after another."""
+
+    @partial(jax.jit, static_argnums=0)
+    @wraps(function)
+    def run(layout: Layout, player: Player[Any], *arrays: Any) -> Any:
+        size = len(arrays[0])
+        with out_of_step():
+            if size <= CHUNK:
+                return function(layout, player, *arrays)
+            cut = jax.tree.map(lambda x: x.reshape(-1, CHUNK, *x.shape[1:]), arrays)
+            found = jax.lax.map(lambda chunk: function(layout, player, *chunk), cut)
+        return jax.tree.map(lambda x: x.reshape(size, *x.shape[2:]), found)
+
+    return run
+
+
+@_by_chunk
 def ask(
     layout: Layout,
-    changed: tuple[int, ...],
     player: Player[Any],
     rows: Float[Array, "b w"],
     times: Float[Array, " b"],
@@ -53,23 +69,20 @@ def ask(
             posterior mean.
         among: points that each member may choose; None for all.
     """
+    states = layout.unpack(rows)
+    after, query = _decide(player, states, times, among)
+    most = pending[2].max()
 
-    def chunk(rows: Any, times: Any, pending: Any, among: Any) -> Any:
-        states = layout.unpack(rows)
-        after, query = _decide(player, states, times, among)
-        most = pending[2].max()
+    def imagined() -> Any:
+        assumed = _fantasised(player, states, pending, most)
+        return jnp.where(pending[2] > 0, _decide(player, assumed, times, among)[1], query)
 
-        def imagined() -> Any:
-            assumed = _fantasised(player, states, pending, most)
-            return jnp.where(pending[2] > 0, _decide(player, assumed, times, among)[1], query)
-
-        query = jax.lax.cond(most > 0, imagined, lambda: query)
-        return _packed(layout, changed, after, len(rows)), query
-
-    return _by_chunk(chunk, (rows, times, pending, among))
+    query = jax.lax.cond(most > 0, imagined, lambda: query)
+    changed = layout.pack(after, changed_only=True) if layout.changed else jnp.zeros((len(rows), 0))
+    return changed, query
 
 
-@partial(jax.jit, static_argnums=0)
+@_by_chunk
 def tell(
     layout: Layout,
     player: Player[Any],
@@ -79,11 +92,7 @@ def tell(
     times: Float[Array, " b"],
 ) -> Float[Array, "b w"]:
     """Return the states after an observation of each member."""
-
-    def chunk(rows: Any, arms: Any, rewards: Any, times: Any) -> Any:
-        return layout.pack(jax.vmap(player.tell)(layout.unpack(rows), arms, rewards, times))
-
-    return _by_chunk(chunk, (rows, arms, rewards, times))
+    return layout.pack(jax.vmap(player.tell)(layout.unpack(rows), arms, rewards, times))
 
 
 def _advance(player: Player[Any], state: Any, kind: Any, arm: Any, reward: Any, time: Any) -> Any:
@@ -93,100 +102,82 @@ def _advance(player: Player[Any], state: Any, kind: Any, arm: Any, reward: Any, 
     return jax.tree.map(partial(jnp.where, kind == TELL), told, asked)
 
 
-@partial(jax.jit, static_argnums=0)
+@_by_chunk
 def replay(
     layout: Layout,
     player: Player[Any],
     rows: Float[Array, "b w"],
-    kinds: Int[Array, "b s"],
-    arms: Int[Array, "b s"],
-    rewards: Float[Array, "b s"],
-    times: Float[Array, "b s"],
+    steps: Any,
     counts: Int[Array, " b"],
 ) -> Float[Array, "b w"]:
-    """Return the states after the first `counts` steps of each member."""
+    """Return the states after the first `counts` steps of each member.
 
-    def chunk(rows: Any, kinds: Any, arms: Any, rewards: Any, times: Any, counts: Any) -> Any:
-        advance = jax.vmap(partial(_advance, player))
+    Arguments:
+        steps: kinds, arms, rewards and times, each of shape `(b, s)`.
+    """
+    advance = jax.vmap(partial(_advance, player))
 
-        def step(number: Any, states: Any) -> Any:
-            seen = (kinds[:, number], arms[:, number], rewards[:, number], times[:, number])
-            return _where(number < counts, advance(states, *seen), states)
+    def step(number: Any, states: Any) -> Any:
+        seen = (x[:, number] for x in steps)
+        return _where(number < counts, advance(states, *seen), states)
 
-        return layout.pack(jax.lax.fori_loop(0, counts.max(), step, layout.unpack(rows)))
-
-    return _by_chunk(chunk, (rows, kinds, arms, rewards, times, counts))
+    return layout.pack(jax.lax.fori_loop(0, counts.max(), step, layout.unpack(rows)))
 
 
-@partial(jax.jit, static_argnums=0)
+@_by_chunk
 def errors(
     layout: Layout,
     player: Player[Any],
     rows: Float[Array, "b w"],
-    kinds: Int[Array, "b s"],
-    arms: Int[Array, "b s"],
-    rewards: Float[Array, "b s"],
-    times: Float[Array, "b s"],
+    steps: Any,
     counts: Int[Array, " b"],
 ) -> tuple[Float[Array, " b"], Int[Array, " b"]]:
     """Return the sum of squared standardised errors of one-step forecasts, and their number.
 
     The forecasts are those of the rewards among the first `counts` steps of each member.
+
+    Arguments:
+        steps: as for `replay`.
     """
 
-    def chunk(rows: Any, kinds: Any, arms: Any, rewards: Any, times: Any, counts: Any) -> Any:
-        def one(state: Any, kind: Any, arm: Any, reward: Any, time: Any) -> Any:
-            found = player.predict(state, time)
-            assert found is not None
-            total = jnp.maximum(found.variance[arm], 0.0) + found.noise_variance
-            after = _advance(player, state, kind, arm, reward, time)
-            return after, (reward - found.mean[arm]) ** 2 / total
+    def one(state: Any, kind: Any, arm: Any, reward: Any, time: Any) -> Any:
+        found = player.predict(state, time)
+        assert found is not None
+        total = jnp.maximum(found.variance[arm], 0.0) + found.noise_variance
+        after = _advance(player, state, kind, arm, reward, time)
+        return after, (reward - found.mean[arm]) ** 2 / total
 
-        def step(number: Any, before: Any) -> Any:
-            states, squares, count = before
-            seen = (kinds[:, number], arms[:, number], rewards[:, number], times[:, number])
-            after, error = jax.vmap(one)(states, *seen)
-            due = number < counts
-            told = due & (seen[0] == TELL)
-            return _where(due, after, states), squares + jnp.where(told, error, 0.0), count + told
+    def step(number: Any, before: Any) -> Any:
+        states, squares, count = before
+        seen = [x[:, number] for x in steps]
+        after, error = jax.vmap(one)(states, *seen)
+        due = number < counts
+        told = due & (seen[0] == TELL)
+        return _where(due, after, states), squares + jnp.where(told, error, 0.0), count + told
 
-        size = len(counts)
-        first = layout.unpack(rows), jnp.zeros(size), jnp.zeros(size, int)
-        return jax.lax.fori_loop(0, counts.max(), step, first)[1:]
-
-    return _by_chunk(chunk, (rows, kinds, arms, rewards, times, counts))
+    size = len(counts)
+    first = layout.unpack(rows), jnp.zeros(size), jnp.zeros(size, int)
+    return jax.lax.fori_loop(0, counts.max(), step, first)[1:]
 
 
-@partial(jax.jit, static_argnums=0)
+@_by_chunk
 def read(layout: Layout, player: Player[Any], rows: Float[Array, "b w"]) -> dict[str, Any]:
     """Return the reported quantities of each member."""
-
-    def chunk(rows: Any) -> Any:
-        return jax.vmap(player.read)(layout.unpack(rows))
-
-    return _by_chunk(chunk, (rows,))
+    return jax.vmap(player.read)(layout.unpack(rows))
 
 
-@partial(jax.jit, static_argnums=0)
+@_by_chunk
 def refresh(layout: Layout, player: Player[Any], rows: Float[Array, "b w"]) -> Float[Array, "b w"]:
     """Return the states without accumulated rounding errors."""
-
-    def chunk(rows: Any) -> Any:
-        return layout.pack(jax.vmap(player.refresh)(layout.unpack(rows)))
-
-    return _by_chunk(chunk, (rows,))
+    return layout.pack(jax.vmap(player.refresh)(layout.unpack(rows)))
 
 
-@partial(jax.jit, static_argnums=0)
+@_by_chunk
 def predict(
     layout: Layout, player: Player[Any], rows: Float[Array, "b w"], times: Float[Array, " b"]
 ) -> Any:
     """Return the prediction of each member at every point, or None."""
-
-    def chunk(rows: Any, times: Any) -> Any:
-        return jax.vmap(player.predict)(layout.unpack(rows), times)
-
-    return _by_chunk(chunk, (rows, times))
+    return jax.vmap(player.predict)(layout.unpack(rows), times)
 
 
 def _decide(player: Player[Any], states: Any, times: Any, among: Any) -> tuple[Any, Any]:
@@ -210,10 +201,6 @@ def _fantasised(player: Player[Any], states: Any, pending: Any, most: Any) -> An
     return jax.lax.fori_loop(0, most, step, states)
 
 
-def _packed(layout: Layout, changed: tuple[int, ...], states: Any, size: int) -> Any:
-    return layout.pack(states, changed) if changed else jnp.zeros((size, 0))
-
-
 def _where(mask: Any, after: Any, before: Any) -> Any:
     """Return the states after where the mask is true, and the states before elsewhere."""
 
@@ -221,14 +208,3 @@ def _where(mask: Any, after: Any, before: Any) -> Any:
         return jnp.where(mask.reshape(-1, *(1,) * (x.ndim - 1)), x, y)
 
     return jax.tree.map(leaf, after, before)
-
-
-def _by_chunk(function: Callable[..., Any], arrays: Any) -> Any:
-    """Apply a function to chunks of the members of a batch, one after another."""
-    size = len(jax.tree.leaves(arrays)[0])
-    with out_of_step():
-        if size <= CHUNK:
-            return function(*arrays)
-        cut = jax.tree.map(lambda x: x.reshape(-1, CHUNK, *x.shape[1:]), arrays)
-        found = jax.lax.map(lambda chunk: function(*chunk), cut)
-    return jax.tree.map(lambda x: x.reshape(size, *x.shape[2:]), found)

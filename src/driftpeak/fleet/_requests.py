@@ -24,23 +24,7 @@ from driftpeak.gp.context_points import Contexts
 from driftpeak.policies import Policy
 
 MOST_MEMBERS = 10**8
-
-
-class Additions(NamedTuple):
-    """New members: their ids, their arms as a mask or None, and their groups or None."""
-
-    ids: np.ndarray[Any, np.dtype[Any]]
-    mask: Any
-    groups: list[Any] | None
-
-
-class Questions(NamedTuple):
-    """The members of a call of `ask`. Times and kinds of contexts are None if not given."""
-
-    ids: np.ndarray[Any, np.dtype[Any]]
-    rows: Rows
-    times: Vector | None
-    kinds: Integers | None
+Ids = np.ndarray[Any, np.dtype[Any]]
 
 
 class Rewards(NamedTuple):
@@ -63,16 +47,6 @@ class Rewards(NamedTuple):
             columns.check_valid("time", self.times)
 
 
-class Records(NamedTuple):
-    """Rewards of points that were not suggested."""
-
-    ids: np.ndarray[Any, np.dtype[Any]]
-    rows: Rows
-    points: Integers
-    rewards: Vector
-    times: Vector
-
-
 def first_members(members: Any) -> Any:
     """Return the members of a new fleet: the ids 0, 1, ... for a number."""
     if whole(members):
@@ -87,8 +61,8 @@ def first_members(members: Any) -> Any:
 
 def additions(
     members: Any, arms: Any, *, there: Members, pool: Pool | None, share: str, policy: Policy
-) -> Additions:
-    """Return new members.
+) -> tuple[Ids, Any, list[Any] | None]:
+    """Return new members: their ids, their arms as a mask or None, and their groups or None.
 
     Raises:
         DriftpeakError: ids that are not distinct or not new, arms of another shape, a member
@@ -103,13 +77,15 @@ def additions(
             f"{type(policy).__name__} supports no sets of arms. Use Auto or a policy of the "
             "GP-UCB family"
         )
-    return Additions(ids, mask, groups)
+    return ids, mask, groups
 
 
 def questions(
     members: Any, time: Any, context: Any, *, there: Members, contexts: Contexts | None
-) -> Questions:
-    """Return the members that are asked.
+) -> tuple[Ids, Rows, Vector | None, Integers | None]:
+    """Return ids, rows, times and kinds of contexts of the members of a call of `ask`.
+
+    Times and kinds of contexts are None if they are not given.
 
     Raises:
         DriftpeakError: an unknown member, a member given twice, a time that is not a finite number,
@@ -119,7 +95,7 @@ def questions(
     times = None if time is None else columns.reals("time", time, len(rows), scalar=True)
     if times is not None:
         columns.check_valid("time", times)
-    return Questions(ids.copy(), rows, times, kinds_of(contexts, context, len(rows)))
+    return ids.copy(), rows, times, kinds_of(contexts, context, len(rows))
 
 
 def rewards_of(ids: Any, rewards: Any, time: Any) -> Rewards:
@@ -183,8 +159,8 @@ def answerable(
 
 def records(
     members: Any, choices: Any, rewards: Any, time: Any, *, there: Members, points: int
-) -> Records:
-    """Return the rewards of a call of `observe`.
+) -> tuple[Ids, Rows, Integers, Vector, Vector]:
+    """Return ids, rows, points, rewards and times of a call of `observe`.
 
     Arguments:
         there: the members of the fleet.
@@ -217,4 +193,4 @@ def records(
     times = columns.reals("time", time, len(rows), scalar=True)
     columns.check_valid("rewards", values)
     columns.check_valid("time", times)
-    return Records(ids, rows, chosen, values, times)
+    return ids, rows, chosen, values, times

@@ -72,7 +72,7 @@ class State:
         rows = self.members.rows_of(arrays["serials"])
         if event.kind == "Asked":
             points = arrays["points"].astype(np.int64)
-            if decisions is None and self.engine.changed:
+            if decisions is None and len(self.engine.changed):
                 none = self.pending.none(rows)
                 decisions = self.engine.decide(rows, arrays["times"], none, None)
             if decisions is not None:
