@@ -67,7 +67,7 @@ class PoliciesTable(Directive):
             name = entry.make.__name__
             assert getattr(driftpeak, name) is entry.make, f"{name} is not exported"
             role = "class" if isinstance(entry.make, type) else "func"
-            rows.append((f":{role}:`~driftpeak.{name}`", entry.kept, entry.width, entry.schedule))
+            rows.append((f":{role}:`~driftpeak.{name}`", entry.memory, entry.width, entry.schedule))
         return table(self, rows, "catalogue of policies")
 
 

@@ -42,7 +42,7 @@ class GreedyState(NamedTuple):
 
 @policy(
     "epsilon-greedy",
-    kept="all observations; arms are independent",
+    memory="all observations; arms are independent",
     defaults={"epsilon": 0.1},
     family=lambda make: Family(
         "epsilon-greedy",

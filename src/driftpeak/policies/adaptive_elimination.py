@@ -94,7 +94,7 @@ class AdaptiveState(NamedTuple):
 
 @policy(
     "adaptive-r-perp",
-    kept="batches, and restarts from the data; not published (:doc:`near-optimal`)",
+    memory="batches, and restarts from the data; not published (:doc:`near-optimal`)",
     width="``Elimination``",
     options=BatchElimination._configure,
 )

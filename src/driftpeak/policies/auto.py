@@ -101,7 +101,7 @@ class Predictive(NamedTuple):
 
 @policy(
     "auto",
-    kept="estimates the drift online (:doc:`auto`)",
+    memory="estimates the drift online (:doc:`auto`)",
     width="its own",
     schedule="none",
     own_width=True,
@@ -162,6 +162,7 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
     mix_every: int = eqx.field(static=True)
     acquisition: AutoAcquisition = eqx.field(static=True)
     labels: tuple[str, ...] = eqx.field(static=True)
+    deterministic = True
 
     @checked
     def __init__(
@@ -260,10 +261,6 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
     @property
     def points(self) -> int:
         return len(self.mean)
-
-    @property
-    def deterministic(self) -> bool:
-        return True
 
     @property
     def chooses_among(self) -> bool:

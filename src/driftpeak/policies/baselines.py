@@ -20,7 +20,7 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.catalogue import Family, policy
+from driftpeak.policies.catalogue import policy, tuned
 from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import Foresight, Query, State, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
@@ -75,14 +75,11 @@ class Foreseeing(Ignorant[Float[Array, " n"]]):
     """A baseline that samples the largest of the values it was shown. Base class."""
 
     size: int = eqx.field(static=True)
+    deterministic = True
 
     @checked
     def __init__(self, prior: Prior) -> None:
         self.size = len(prior)
-
-    @property
-    def deterministic(self) -> bool:
-        return True
 
     def init(self, key: PRNGKeyArray) -> Float[Array, " n"]:
         return jnp.zeros(self.size)
@@ -91,7 +88,7 @@ class Foreseeing(Ignorant[Float[Array, " n"]]):
         return state, jnp.argmax(state)
 
 
-@policy("clairvoyant", tag="", kept="none; samples the true maximum")
+@policy("clairvoyant", tag="", memory="none; samples the true maximum")
 class Clairvoyant(Foreseeing):
     """A baseline that samples the true maximum at every step: regret 0.
 
@@ -105,7 +102,7 @@ class Clairvoyant(Foreseeing):
         return values
 
 
-@policy("best-fixed-arm", tag="", kept="none; uses the true functions")
+@policy("best-fixed-arm", tag="", memory="none; uses the true functions")
 class BestFixedArm(Foreseeing):
     """A baseline that samples at every step the single point that is best on average over the run.
 
@@ -121,7 +118,8 @@ class BestFixedArm(Foreseeing):
 
 @policy(
     tag="timetable",
-    kept="none; the best arm at this time of day in recorded rows (:func:`~driftpeak.fit_history`)",
+    memory="none; the best arm at this time of day in recorded rows "
+    "(:func:`~driftpeak.fit_history`)",
 )
 class Timetable(RecordsArguments, Ignorant[Int[Array, ""]]):
     """A baseline that plays the arm with the best history at this phase of the cycle.
@@ -140,6 +138,7 @@ class Timetable(RecordsArguments, Ignorant[Int[Array, ""]]):
 
     arms: Any  # (period,), the best arm at times 1, 2, ...
     size: int = eqx.field(static=True)
+    deterministic = True
 
     @checked
     def __init__(self, history: Any, period: int = 1) -> None:
@@ -153,10 +152,6 @@ class Timetable(RecordsArguments, Ignorant[Int[Array, ""]]):
         for place in np.unique(places):
             means[place] = rows[places == place].mean(axis=0)
         self.arms = means.argmax(axis=1)
-
-    @property
-    def deterministic(self) -> bool:
-        return True
 
     def init(self, key: PRNGKeyArray) -> Int[Array, ""]:
         return jnp.zeros((), int)
@@ -176,15 +171,14 @@ class RExp3State(NamedTuple):
 
 @policy(
     "rexp3",
-    kept="none; restarts (:doc:`near-optimal`)",
+    memory="none; restarts (:doc:`near-optimal`)",
     schedule=":func:`~driftpeak.theory.schedules.rexp3_batch_length`",
-    family=lambda make: Family(
+    family=tuned(
         "RExp3",
-        lambda known: _rexp3(known, known.variation),
         "variation",
         (1, 10, 100),
-        lambda known, variation, width: _rexp3(known, variation),
-        wide_only=True,
+        lambda known: None if known.variation is None else max(known.variation, 1e-6),
+        arguments=lambda known: {"horizon": known.horizon, "reward_bound": known.reward_bound},
     ),
 )
 class RExp3(RecordsArguments, PlannedPolicy[RExp3State], RewardRange[RExp3State]):
@@ -250,11 +244,3 @@ class RExp3(RecordsArguments, PlannedPolicy[RExp3State], RewardRange[RExp3State]
     def _probabilities(self, log_weights: Float[Array, " n"]) -> Float[Array, " n"]:
         share = jax.nn.softmax(log_weights)
         return (1 - self.exploration) * share + self.exploration / self.size
-
-
-def _rexp3(known: Any, variation: float | None) -> RExp3:
-    """Return RExp3 for what is known of an environment; the schedule divides by the variation."""
-    variation = None if variation is None else max(variation, 1e-6)
-    return RExp3(
-        known.prior, horizon=known.horizon, variation=variation, reward_bound=known.reward_bound
-    )

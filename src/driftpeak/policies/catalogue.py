@@ -3,7 +3,7 @@
 It gives the name on the command line, the tag in stored studies, the row in the documentation, and
 the tournament entry:
 
-    @policy("my-policy", kept="`Window`")
+    @policy("my-policy", memory="`Window`")
     class MyPolicy(ActingPolicy[State]): ...
 
 The declaration stands above the class or function that makes the policy.
@@ -24,6 +24,7 @@ WIDE, NARROW = ScaledLog(0.8, 4.0), ScaledLog(0.2, 0.4)
 WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
 MEMORIES = (10, 25, 50, 100, 250)
 """The tournament's grid of windows and restart periods."""
+DISCOUNTS = tuple(1 - 1 / memory for memory in MEMORIES)
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,42 @@ class Family:
         return (self.at_theory, *self.grid)
 
 
+def tuned(
+    name: str,
+    parameter: str,
+    values: tuple[float, ...],
+    theory: Callable[[Any], Any],
+    *,
+    arguments: Callable[[Any], Mapping[str, Any]] | None = None,
+) -> Callable[[Callable[..., Any]], Family]:
+    """Return the function that makes the tournament entry of a policy with one parameter.
+
+    Arguments:
+        parameter: name of the policy's argument, whose grid is `values`.
+        theory: returns the argument by theory, from what is known of the environment.
+        arguments: returns further arguments; for a policy that has its own width.
+    """
+
+    def family(make: Callable[..., Any]) -> Family:
+        def of(known: Any, value: Any, width: Width) -> Any:
+            further = {"width": width} if arguments is None else arguments(known)
+            return make(known.prior, **{parameter: value}, **further)
+
+        def by_theory(known: Any) -> Any:
+            return of(known, theory(known), WIDE)
+
+        return Family(name, by_theory, parameter, values, of, wide_only=arguments is not None)
+
+    return family
+
+
 @dataclass(frozen=True)
 class Entry:
     """A policy of the catalogue; see `policy`."""
 
     make: Callable[..., Any]
     name: str | None
-    kept: str
+    memory: str
     width: str
     schedule: str
     family: Family | None
@@ -90,7 +120,7 @@ STORED: dict[str, Constructor] = {}
 def policy(
     name: str | None = None,
     *,
-    kept: str = "",
+    memory: str = "",
     width: str = "",
     schedule: str = "",
     tag: str | None = None,
@@ -103,7 +133,7 @@ def policy(
 
     Arguments:
         name: name on the command line; None if the policy cannot be made from a prior alone.
-        kept, width, schedule: the row of the documentation: which observations the policy keeps,
+        memory, width, schedule: the row of the documentation: which observations the policy keeps,
             its published width, and the function of theory that sets its parameter. Inline
             reStructuredText.
         tag: tag in stored studies, for a class; by default the name. "" for a class that cannot be
@@ -115,8 +145,8 @@ def policy(
     """
 
     def declare(make: Make) -> Make:
-        entered = None if family is None else family(make)
-        ENTRIES.append(Entry(make, name, kept, width, schedule, entered, defaults or {}, own_width))
+        entered, given = family and family(make), defaults or {}
+        ENTRIES.append(Entry(make, name, memory, width, schedule, entered, given, own_width))
         if isinstance(make, type) and (key := name if tag is None else tag):
             stored(key, options)(make)
         return make

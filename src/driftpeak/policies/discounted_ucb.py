@@ -1,7 +1,7 @@
 r"""D-UCB: discounted UCB for independent arms (Garivier and Moulines 2011)."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import positive, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.catalogue import MEMORIES, Family, policy
+from driftpeak.policies.catalogue import DISCOUNTS, policy, tuned
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.reward_range import RewardRange
 
@@ -27,17 +27,16 @@ class DiscountedState(NamedTuple):
 
 @policy(
     "d-ucb",
-    kept="discounted; arms are independent (Garivier and Moulines 2011)",
+    memory="discounted; arms are independent (Garivier and Moulines 2011)",
     width="its own",
     schedule=r":math:`\gamma = 1 - \frac14 \sqrt{\Upsilon_T / T}`",
     defaults={"discount": 0.98},
-    family=lambda make: Family(
+    family=tuned(
         "D-UCB",
-        lambda known: _for_tournament(known, 1 - 0.25 * math.sqrt(1 / known.horizon)),
         "discount",
-        tuple(1 - 1 / memory for memory in MEMORIES),
-        lambda known, discount, width: _for_tournament(known, discount),
-        wide_only=True,
+        DISCOUNTS,
+        lambda known: 1 - 0.25 * math.sqrt(1 / known.horizon),
+        arguments=lambda known: {"reward_bound": known.reward_bound},
     ),
 )
 class DUCB(RecordsArguments, RewardRange[DiscountedState]):
@@ -72,6 +71,7 @@ class DUCB(RecordsArguments, RewardRange[DiscountedState]):
     discount: Scalar
     exploration: Scalar
     size: int = eqx.field(static=True)
+    deterministic = True
 
     @checked
     def __init__(
@@ -86,10 +86,6 @@ class DUCB(RecordsArguments, RewardRange[DiscountedState]):
         self.discount = np.float64(unit_interval("discount", discount, low_open=True))
         self.exploration = np.float64(positive("exploration", exploration))
         self.size = len(prior)
-
-    @property
-    def deterministic(self) -> bool:
-        return True
 
     def init(self, key: PRNGKeyArray) -> DiscountedState:
         return DiscountedState(jnp.zeros(self.size), jnp.zeros(self.size))
@@ -109,8 +105,3 @@ class DUCB(RecordsArguments, RewardRange[DiscountedState]):
             jnp.asarray(self.discount * state.counts).at[query].add(1.0),
             jnp.asarray(self.discount * state.sums).at[query].add(reward),
         )
-
-
-def _for_tournament(known: Any, discount: float) -> DUCB:
-    """Return D-UCB for what is known of an environment."""
-    return DUCB(known.prior, discount=discount, reward_bound=known.reward_bound)

@@ -29,7 +29,7 @@ from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrappers import WrappingPolicy
 
 
-@policy(tag="doubling", kept="wraps a policy with a horizon; doubles the horizon when it ends")
+@policy(tag="doubling", memory="wraps a policy with a horizon; doubles the horizon when it ends")
 class Doubling(WrappingPolicy):
     """A policy planned for `first` steps, then a new one for twice as many, and so on.
 

@@ -199,7 +199,7 @@ def _open_batch(batch: Any, own: Any) -> Any:
     return jax.lax.cond(batch >= 0, renew, lambda: (survivors, plan, counts, sums))
 
 
-@policy("pe", kept="batches (:doc:`near-optimal`)", width="``Elimination``")
+@policy("pe", memory="batches (:doc:`near-optimal`)", width="``Elimination``")
 @checked
 def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> PhasedElimination:
     """PE: phased elimination in greedy order, for a constant function (Li and Scarlett 2022).
@@ -222,7 +222,7 @@ def PE(prior: Prior, *, horizon: int, **options: Unpack[BatchOptions]) -> Phased
 
 @policy(
     "r-perp",
-    kept="restarts and batches (:doc:`near-optimal`)",
+    memory="restarts and batches (:doc:`near-optimal`)",
     width="``Elimination``",
     schedule=":func:`~driftpeak.theory.schedules.elimination_period`",
     family=lambda make: Family(

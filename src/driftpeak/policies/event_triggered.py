@@ -14,7 +14,7 @@ from driftpeak._core.times import Horizon, TimesLike
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.belief_policy import ActsByBelief, BeliefPlayer, BeliefPolicy
-from driftpeak.policies.catalogue import WIDE, Family, policy
+from driftpeak.policies.catalogue import policy, tuned
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.ucb import GPUCB, Options
 from driftpeak.policies.wrappers import WrappedState, Wrapping
@@ -22,16 +22,10 @@ from driftpeak.policies.wrappers import WrappedState, Wrapping
 
 @policy(
     "et-gp-ucb",
-    kept="``Keep``, reset when a reward fails a test (Brunzema et al. 2025)",
+    memory="``Keep``, reset when a reward fails a test (Brunzema et al. 2025)",
     width="``ScaledLog``",
     options=BeliefPolicy.__init__,
-    family=lambda make: Family(
-        "ET-GP-UCB",
-        lambda known: make(known.prior, width=WIDE),
-        "delta",
-        (0.01, 0.5),
-        lambda known, delta, width: make(known.prior, delta=delta, width=width),
-    ),
+    family=tuned("ET-GP-UCB", "delta", (0.01, 0.5), lambda known: 0.1),
 )
 class ETGPUCB(ActsByBelief):
     r"""ET-GP-UCB: GP-UCB that resets when a reward fails a change-point test (TMLR 2025, Alg. 1).

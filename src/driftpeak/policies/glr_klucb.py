@@ -16,7 +16,7 @@ from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import MOST_STEPS, at_least_integer, one_of, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.catalogue import Family, policy
+from driftpeak.policies.catalogue import policy, tuned
 from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.reward_range import RewardRange
@@ -43,15 +43,15 @@ class GLRState(NamedTuple):
 
 @policy(
     "glr-klucb",
-    kept="restarts an arm when a test detects a change; arms are independent (Besson et al. 2022)",
+    memory="restarts an arm when a test detects a change; arms are independent "
+    "(Besson et al. 2022)",
     width="its own",
-    family=lambda make: Family(
+    family=tuned(
         "GLR-klUCB",
-        lambda known: _for_tournament(known, None),
         "exploration",
         (0.01, 0.1, 0.5),
-        lambda known, exploration, width: _for_tournament(known, exploration),
-        wide_only=True,
+        lambda known: None,
+        arguments=lambda known: {"horizon": known.horizon, "reward_bound": known.reward_bound},
     ),
 )
 class GLRKLUCB(RecordsArguments, PlannedPolicy[GLRState], RewardRange[GLRState]):
@@ -96,6 +96,7 @@ class GLRKLUCB(RecordsArguments, PlannedPolicy[GLRState], RewardRange[GLRState])
     horizon: int = eqx.field(static=True)
     size: int = eqx.field(static=True)
     restart: Restarts = eqx.field(static=True)
+    deterministic = True
 
     @checked
     def __init__(
@@ -118,10 +119,6 @@ class GLRKLUCB(RecordsArguments, PlannedPolicy[GLRState], RewardRange[GLRState])
         self.exploration = np.float64(unit_interval("exploration", exploration, low_open=True))
         delta = min(1 / math.sqrt(self.horizon), 0.5) if delta is None else delta
         self.delta = np.float64(unit_interval("delta", delta, low_open=True, high_open=True))
-
-    @property
-    def deterministic(self) -> bool:
-        return True
 
     def init(self, key: PRNGKeyArray) -> GLRState:
         zero, steps, size = jnp.zeros((), int), self.horizon, self.size
@@ -199,13 +196,3 @@ def _kl(p: Array, q: Array) -> Array:
     """Return the Kullback-Leibler divergence of two Bernoulli distributions."""
     p, q = jnp.clip(p, 0.0, 1.0), jnp.clip(q, TINY, 1 - TINY)
     return xlogy(p, p / q) + xlogy(1 - p, (1 - p) / (1 - q))
-
-
-def _for_tournament(known: Any, exploration: float | None) -> GLRKLUCB:
-    """Return GLR-klUCB for what is known of an environment."""
-    return GLRKLUCB(
-        known.prior,
-        horizon=known.horizon,
-        exploration=exploration,
-        reward_bound=known.reward_bound,
-    )

@@ -20,7 +20,8 @@ from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 @policy(
     tag="",
-    kept="wraps a policy that has a belief; adds the context of each step (:doc:`how-to/contexts`)",
+    memory="wraps a policy that has a belief; adds the context of each step "
+    "(:doc:`how-to/contexts`)",
 )
 class InContext(WrappingPolicy):
     """A policy on cells, `policy`, that chooses a point in the context of each step.

@@ -344,7 +344,7 @@ def _optimal_design(features: FeatureMatrix, regulariser: float) -> tuple[Any, f
 
 @policy(
     "opkb",
-    kept="batches, and restarts if ``period`` is given (:doc:`near-optimal`)",
+    memory="batches, and restarts if ``period`` is given (:doc:`near-optimal`)",
     schedule=":func:`~driftpeak.theory.schedules.elimination_period`",
     family=lambda make: Family(
         "OPKB with restarts",
@@ -401,7 +401,7 @@ def OPKB(
 
 @policy(
     "r-opkb",
-    kept="restarts and batches (:doc:`near-optimal`)",
+    memory="restarts and batches (:doc:`near-optimal`)",
     schedule=":func:`~driftpeak.theory.schedules.elimination_period`",
 )
 @checked
@@ -433,7 +433,7 @@ def ROPKB(
 
 @policy(
     "ada-opkb",
-    kept="batches, and restarts when a test detects a change (:doc:`near-optimal`)",
+    memory="batches, and restarts when a test detects a change (:doc:`near-optimal`)",
     family=lambda make: Family(
         "ADA-OPKB",
         lambda known: make(known.prior, horizon=known.horizon, reward_bound=known.reward_bound),

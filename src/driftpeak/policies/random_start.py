@@ -17,7 +17,7 @@ from driftpeak.policies.protocol import Policy
 from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 
-@policy(tag="random-start", kept="wraps a policy; first queries at random")
+@policy(tag="random-start", memory="wraps a policy; first queries at random")
 class RandomStart(WrappingPolicy):
     """A policy, `policy`, whose first `steps` queries are drawn uniformly at random.
 

@@ -267,7 +267,7 @@ class SideQueryOptions(Options, total=False):
 
 
 @policy(
-    "sparq", kept="only the expert's answers (:doc:`side-queries`)", width="``Heteroscedastic``"
+    "sparq", memory="only the expert's answers (:doc:`side-queries`)", width="``Heteroscedastic``"
 )
 @checked
 def SparQ(prior: Prior, **options: Unpack[SideQueryOptions]) -> SideQueryPolicy:
@@ -291,7 +291,7 @@ def SparQ(prior: Prior, **options: Unpack[SideQueryOptions]) -> SideQueryPolicy:
 
 @policy(
     "w-sparq",
-    kept="as SparQ, and ``Injection`` within windows",
+    memory="as SparQ, and ``Injection`` within windows",
     width="``Heteroscedastic``",
     schedule="windows from alpha",
     defaults={"exponent": 1.0},
@@ -328,7 +328,7 @@ def WSparQ(
     return SideQueryPolicy(prior, Injection(exponent, slope), Windows(exponent, a), **options)
 
 
-@policy("adaptive-sparq", kept="as SparQ, and ``Keep`` within windows; not published")
+@policy("adaptive-sparq", memory="as SparQ, and ``Keep`` within windows; not published")
 @checked
 def AdaptiveSparQ(
     prior: Prior, *, a: float = 0.25, **options: Unpack[SideQueryOptions]

@@ -20,7 +20,7 @@ from driftpeak.policies.wrappers import WrappedState, Wrapping, WrappingPolicy
 
 @policy(
     tag="transformed",
-    kept="wraps a policy without a reward bound; logarithms or roots of positive rewards",
+    memory="wraps a policy without a reward bound; logarithms or roots of positive rewards",
 )
 class Transformed(WrappingPolicy):
     """A policy, `policy`, that receives logarithms or roots of the rewards (Box and Cox 1964).

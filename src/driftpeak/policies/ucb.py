@@ -30,7 +30,7 @@ from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs import Form
 from driftpeak.inference.information import RealisedGain
 from driftpeak.policies.belief_policy import AcquisitionName, BeliefPolicy
-from driftpeak.policies.catalogue import MEMORIES, WIDE, Family, policy
+from driftpeak.policies.catalogue import DISCOUNTS, MEMORIES, WIDE, Family, policy, tuned
 from driftpeak.policies.weighted_error import WeightedErrorPolicy
 from driftpeak.policies.widths import IGP, FiniteDomain, ScaledLog, Width
 
@@ -49,7 +49,7 @@ class Options(TypedDict, total=False):
 
 @policy(
     "gp-ucb",
-    kept="``Keep``",
+    memory="``Keep``",
     width="``ScaledLog``, ``FiniteDomain``",
     family=lambda make: Family(
         "GP-UCB",
@@ -84,7 +84,7 @@ def GPUCB(prior: Prior, **options: Unpack[Options]) -> BeliefPolicy:
 
 @policy(
     "igp-ucb",
-    kept="``Keep``",
+    memory="``Keep``",
     width="``IGP`` (its default)",
     schedule=r":math:`\lambda = 1 + 2/T`, with ``horizon=``",
     own_width=True,
@@ -131,18 +131,12 @@ def IGPUCB(
 
 @policy(
     "r-gp-ucb",
-    kept="``Restart``",
+    memory="``Restart``",
     width="``ScaledLog``, ``Bayesian(resetting=True)``; frequentist: ``Confidence``",
     schedule=":func:`~driftpeak.theory.schedules.markov_restart_period`, "
     ":func:`~driftpeak.theory.schedules.restart_period`",
     defaults={"period": 15.0},  # B16's for its sensors
-    family=lambda make: Family(
-        "R-GP-UCB",
-        lambda known: make(known.prior, period=known.markov_memory, width=WIDE),
-        "period",
-        MEMORIES,
-        lambda known, period, width: make(known.prior, period=period, width=width),
-    ),
+    family=tuned("R-GP-UCB", "period", MEMORIES, lambda known: known.markov_memory),
 )
 @checked
 def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> BeliefPolicy:
@@ -172,17 +166,11 @@ def RGPUCB(prior: Prior, *, period: float, **options: Unpack[Options]) -> Belief
 
 @policy(
     "sw-gp-ucb",
-    kept="``Window``",
+    memory="``Window``",
     width="``SlidingConfidence``",
     schedule=":func:`~driftpeak.theory.schedules.window_length`",
     defaults={"window": 50},
-    family=lambda make: Family(
-        "SW-GP-UCB",
-        lambda known: make(known.prior, window=known.memory, width=WIDE),
-        "window",
-        MEMORIES,
-        lambda known, window, width: make(known.prior, window=window, width=width),
-    ),
+    family=tuned("SW-GP-UCB", "window", MEMORIES, lambda known: known.memory),
 )
 @checked
 def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefPolicy:
@@ -211,15 +199,11 @@ def SWGPUCB(prior: Prior, *, window: int, **options: Unpack[Options]) -> BeliefP
 
 @policy(
     "tv-gp-ucb",
-    kept="``Drift``",
+    memory="``Drift``",
     width="``ScaledLog``, ``Bayesian(resetting=False)``",
     defaults={"drift": 0.03},  # B16's for its sensors
-    family=lambda make: Family(
-        "TV-GP-UCB",
-        lambda known: make(known.prior, drift=known.drift, width=WIDE),
-        "drift",
-        (0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
-        lambda known, drift, width: make(known.prior, drift=drift, width=width),
+    family=tuned(
+        "TV-GP-UCB", "drift", (0.001, 0.003, 0.01, 0.03, 0.1, 0.3), lambda known: known.drift
     ),
 )
 @checked
@@ -246,7 +230,7 @@ def TVGPUCB(prior: Prior, *, drift: float, **options: Unpack[Options]) -> Belief
 
 @policy(
     "abo",
-    kept="``SpaceTime``: smooth in time as in space (Nyikosa et al. 2018)",
+    memory="``SpaceTime``: smooth in time as in space (Nyikosa et al. 2018)",
     defaults={"lengthscale": 30.0},
     family=lambda make: Family(
         "ABO",
@@ -280,17 +264,11 @@ def ABO(
 
 @policy(
     "w-gp-ucb",
-    kept="``Discount``, ``Weights``",
+    memory="``Discount``, ``Weights``",
     width="``Confidence``",
     schedule=":func:`~driftpeak.theory.schedules.discount_factor`",
     defaults={"discount": 0.9},
-    family=lambda make: Family(
-        "WGP-UCB",
-        lambda known: make(known.prior, discount=known.discount, width=WIDE),
-        "discount",
-        tuple(1 - 1 / memory for memory in MEMORIES),
-        lambda known, discount, width: make(known.prior, discount=discount, width=width),
-    ),
+    family=tuned("WGP-UCB", "discount", DISCOUNTS, lambda known: known.discount),
 )
 @checked
 def WGPUCB(
@@ -339,16 +317,10 @@ def WGPUCB(
 
 @policy(
     "ui-gp-ucb",
-    kept="``Injection``",
+    memory="``Injection``",
     width="``Heteroscedastic``",
     defaults={"exponent": 1.0},
-    family=lambda make: Family(
-        "UI-GP-UCB",
-        lambda known: make(known.prior, exponent=1.0, width=WIDE),
-        "exponent",
-        (0.25, 0.5, 1.0, 2.0),
-        lambda known, exponent, width: make(known.prior, exponent=exponent, width=width),
-    ),
+    family=tuned("UI-GP-UCB", "exponent", (0.25, 0.5, 1.0, 2.0), lambda known: 1.0),
 )
 @checked
 def UIGPUCB(

@@ -19,7 +19,7 @@ from driftpeak.policies.ucb import GPUCB, Options
 
 @policy(
     "virtual-gp-ucb",
-    kept="an answer for every past sample (:doc:`side-queries`)",
+    memory="an answer for every past sample (:doc:`side-queries`)",
     width="``Heteroscedastic``",
     options=BeliefPolicy.__init__,
 )
