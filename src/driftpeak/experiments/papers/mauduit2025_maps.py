@@ -1,6 +1,6 @@
 """M25's recorded maps (section 4.2, figures 3 and 4): monthly temperature anomalies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,9 @@ EXPONENTS = (0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 SPARQ, WSPARQ = SIDES
 ADAPTIVE = "adaptive SparQ"
 Reader = Callable[[Path], RewardTable]
+MAP_PANELS = partial(
+    regret_panels, average=True, further=("squared_error", "side_queries"), unit="degrees C"
+)
 
 
 def europe(path: Path) -> RewardTable:
@@ -87,14 +90,34 @@ def setup(read: Reader, path: Path) -> Setup:
     """Return the setup: a prior from the first half of the months, and a run on the second."""
     table = read(path)
     half = len(table.values) // 2
-    history, rest = table.values[:half], table.rows(half)
-    steps = len(rest.values)
+    history = table.values[:half]
     prior = prior_from_history(history, table.arms)
     drift = min(DRIFTS, key=lambda x: error(prior, history, TVGPUCB(prior, drift=x)))
     exponent = min(
         EXPONENTS,
         key=lambda x: error(prior, history, WSparQ(prior, exponent=x, multiplicity=True)),
     )
+    return map_setup(table, prior, drift, exponent, {ADAPTIVE: AdaptiveSparQ(prior)}, {})
+
+
+def map_setup(
+    table: RewardTable,
+    prior: Prior,
+    drift: float,
+    exponent: float,
+    further: Mapping[str, Policy],
+    learned: Mapping[str, Any],
+) -> Setup:
+    """Return the setup of the second half of the months.
+
+    Arguments:
+        drift, exponent: parameters of TV-GP-UCB and W-SparQ.
+        further: policies in addition to M25's seven.
+        learned: settings in addition to the parameters of the seven policies.
+    """
+    half = len(table.values) // 2
+    rest = table.rows(half)
+    steps = len(rest.values)
     gain = float(greedy_gain(prior, steps)[-1])
     scale: dict[str, Any] = {"horizon": steps, "dimension": 2, "gain": gain}
     period = restart_period(prior.kernel, **scale)
@@ -108,12 +131,12 @@ def setup(read: Reader, path: Path) -> Setup:
         "W-GP-UCB": WGPUCB(prior, discount=discount),
         SPARQ: SparQ(prior, multiplicity=True),
         WSPARQ: WSparQ(prior, exponent=exponent, multiplicity=True),
-        ADAPTIVE: AdaptiveSparQ(prior),
+        **further,
     }
     settings = {
-        "points": len(table.arms), "months to learn from": half, "gain": gain, "drift": drift,
-        "exponent": exponent, "period": period, "window": window, "discount": discount,
-        "noise_variance": prior.noise_variance, "width": "0.8, 4", "a": 1 / 4,
+        "points": len(table.arms), "months to learn from": half, **learned, "gain": gain,
+        "drift": drift, "exponent": exponent, "period": period, "window": window,
+        "discount": discount, "noise_variance": prior.noise_variance, "width": "0.8, 4", "a": 1 / 4,
     }  # fmt: skip
     world = RecordedRewards(rest.values, noise_variance=prior.noise_variance)
     return Setup(world, policies, steps, settings, recorded(rest))
@@ -140,12 +163,7 @@ def _experiment(id: str, cases: dict[str, tuple[str, Reader]]) -> Experiment:
             for name, (data, read) in cases.items()
         ),
         tuple(claim for case in cases for claim in _claims(case)),
-        partial(
-            regret_panels,
-            average=True,
-            further=("squared_error", "side_queries"),
-            unit="degrees C",
-        ),
+        MAP_PANELS,
         further={
             "error-map": partial(error_map, case=main, unit="squared degrees C"),
             "tracks": partial(tracks, case=main, ylabel="anomaly, degrees C"),

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from driftpeak.environments import RecordedRewards
 from driftpeak.experiments.bootstrap import Array, in_words, interval
 from driftpeak.experiments.claims import Claim, Column, Comparison, Comparisons, lower, lowest
 from driftpeak.experiments.experiment import (
@@ -23,20 +22,23 @@ from driftpeak.experiments.experiment import (
     ResultTable,
     Setup,
     described,
-    recorded,
 )
-from driftpeak.experiments.figures import regret_panels
 from driftpeak.experiments.papers.mauduit2025 import OTHERS, SIDES
-from driftpeak.experiments.papers.mauduit2025_maps import Reader, europe, france, southern_france
+from driftpeak.experiments.papers.mauduit2025_maps import (
+    MAP_PANELS,
+    Reader,
+    europe,
+    france,
+    map_setup,
+    southern_france,
+)
 from driftpeak.experiments.papers.mauduit2025_tuning import EXPONENTS, SAMPLES, SEED, injected
 from driftpeak.experiments.recorded_figures import error_map
 from driftpeak.gp.domains import Arms
 from driftpeak.gp.kernels import SE
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.fitting import fit
-from driftpeak.inference.information import greedy_gain
-from driftpeak.policies import GPUCB, RGPUCB, SWGPUCB, TVGPUCB, WGPUCB, Policy, SparQ, WSparQ
-from driftpeak.theory.schedules import discount_factor, restart_period, window_length
+from driftpeak.policies import Policy, WSparQ
 
 TRIALS = 5
 SPARQ, WSPARQ = SIDES
@@ -72,43 +74,24 @@ def fitted(history: Array, positions: Array) -> Prior:
 def setup(read: Reader, path: Path) -> Setup:
     """Return the setup: hyperparameters from the first half of the months, a run on the second."""
     table = read(path)
-    half = len(table.values) // 2
-    history, rest = table.values[:half], table.rows(half)
+    history = table.values[: len(table.values) // 2]
     assert table.positions is not None
-    prior, steps = fitted(history, table.positions), len(rest.values)
+    prior = fitted(history, table.positions)
     drift = fit(history, prior, learn="drift").drift
     generator = np.random.default_rng(SEED)
     arms = generator.integers(len(prior), size=SAMPLES)
     sampled = [(arms, history[-SAMPLES:][np.arange(SAMPLES), arms])]
     exponent = max(EXPONENTS, key=lambda alpha: injected(prior, sampled, alpha))
-    gain = float(greedy_gain(prior, steps)[-1])
-    scale: dict[str, Any] = {"horizon": steps, "dimension": 2, "gain": gain}
-    period, window = restart_period(prior.kernel, **scale), window_length(prior.kernel, **scale)
-    discount = discount_factor(prior.kernel, **scale)
-    policies: dict[str, Policy] = {
-        "GP-UCB": GPUCB(prior),
-        "R-GP-UCB": RGPUCB(prior, period=period),
-        "SW-GP-UCB": SWGPUCB(prior, window=window),
-        "TV-GP-UCB": TVGPUCB(prior, drift=drift),
-        "W-GP-UCB": WGPUCB(prior, discount=discount),
-        SPARQ: SparQ(prior, multiplicity=True),
-        WSPARQ: WSparQ(prior, exponent=exponent, multiplicity=True),
-    }
     length, variance = _numbers(prior)
+    changed: dict[str, Policy] = {}
     for words, factor in FACTORS.items():
         other = Prior(prior.domain, variance * SE(factor * length), prior.noise_variance)
-        policies[f"{WSPARQ}, {words} the l"] = WSparQ(other, exponent=exponent, multiplicity=True)
-        policies[f"{WSPARQ}, {words} the alpha"] = WSparQ(
+        changed[f"{WSPARQ}, {words} the l"] = WSparQ(other, exponent=exponent, multiplicity=True)
+        changed[f"{WSPARQ}, {words} the alpha"] = WSparQ(
             prior, exponent=factor * exponent, multiplicity=True
         )
-    settings = {
-        "points": len(table.arms), "months to learn from": half, "lengthscale": length,
-        "variance": variance, "noise_variance": prior.noise_variance, "drift": drift,
-        "exponent": exponent, "gain": gain, "period": period, "window": window,
-        "discount": discount, "width": "0.8, 4", "a": 1 / 4,
-    }  # fmt: skip
-    world = RecordedRewards(rest.values, noise_variance=prior.noise_variance)
-    return Setup(world, policies, steps, settings, recorded(rest))
+    learned = {"lengthscale": length, "variance": variance}
+    return map_setup(table, prior, drift, exponent, changed, learned)
 
 
 def _numbers(prior: Prior) -> tuple[float, float]:
@@ -204,12 +187,7 @@ EXPERIMENTS = (
             for name, (data, read) in MAPS.items()
         ),
         tuple(claim for case in MAPS for claim in _claims(case)),
-        partial(
-            regret_panels,
-            average=True,
-            further=("squared_error", "side_queries"),
-            unit="degrees C",
-        ),
+        MAP_PANELS,
         tables=tables,
         further={"error-map": partial(error_map, case="Europe", unit="squared degrees C")},
         values={"LINEAR": LINEAR, "SAMPLES": SAMPLES},
