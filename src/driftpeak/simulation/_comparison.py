@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import xarray as xr
 from scipy import special
@@ -11,7 +11,7 @@ from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import DriftpeakError, shown
 from driftpeak._core.numerics.holm import holm
 from driftpeak.simulation._regrets import regrets_of
-from driftpeak.simulation._samples import by_sample
+from driftpeak.simulation._samples import by_sample, standard_error
 
 LEVEL = 0.05
 """Family-wise probability of a false significant difference, over all comparisons."""
@@ -148,34 +148,28 @@ def verdict(
         name: regrets_of(runs, name, independent_trials=independent_trials) for name in candidates
     }
     best, *others = sorted(regrets, key=lambda name: float(regrets[name].mean()))
-    differences = []
     samples = len(by_sample(regrets[best], independent_trials=independent_trials))
+    differences = []
     for name in others:
-        each = by_sample(regrets[name] - regrets[best], independent_trials=independent_trials)
+        apart = regrets[name] - regrets[best]
         # for unequal blocks, the mean of their means is not exactly the mean
-        difference = float((regrets[name] - regrets[best]).mean())
-        if samples < 2:
-            differences.append((difference, float("nan"), 1.0))
-            continue
-        error = float(each.std(ddof=1) / samples**0.5)
+        difference = float(apart.mean())
+        error = standard_error(apart, independent_trials=independent_trials)
+        half = float(special.stdtrit(samples - 1, 1 - LEVEL / 2)) * error
+        p_value = 1.0  # also for a single sample, whose error is NaN
         if error > 0:
             p_value = float(2 * special.stdtr(samples - 1, -abs(difference) / error))
-        else:
-            p_value = 1.0 if difference == 0 else 0.0
-        differences.append((difference, error, p_value))
-    adjusted = holm([p_value for _, _, p_value in differences])
+        elif error == 0 and difference != 0:
+            p_value = 0.0
+        differences.append(
+            Compared(difference, error, p_value, (difference - half, difference + half))
+        )
+    adjusted = holm([compared.p_value for compared in differences])
     compared = {
-        name: Compared(difference, error, float(p_value), _interval(difference, error, samples))
-        for name, (difference, error, _), p_value in zip(others, differences, adjusted, strict=True)
+        name: replace(each, p_value=float(p_value))
+        for name, each, p_value in zip(others, differences, adjusted, strict=True)
     }
     return Verdict(best, compared, samples)
-
-
-def _interval(difference: float, error: float, samples: int) -> tuple[float, float]:
-    if samples < 2:
-        return math.nan, math.nan
-    half = float(special.stdtrit(samples - 1, 1 - LEVEL / 2)) * error
-    return difference - half, difference + half
 
 
 @checked

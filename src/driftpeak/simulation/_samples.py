@@ -42,7 +42,5 @@ def half_interval(values: Array, *, independent_trials: bool, level: float = 0.0
     true mean with probability `level`. The result is NaN if there is only one sample.
     """
     samples = by_sample(values, independent_trials=independent_trials)
-    if len(samples) < 2:
-        return float("nan")
     error = standard_error(values, independent_trials=independent_trials)
     return float(special.stdtrit(len(samples) - 1, 1 - level / 2)) * error

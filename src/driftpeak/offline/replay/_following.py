@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy import special
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.files import json_number
 from driftpeak.offline.replay._recommendation import chosen_policy
 from driftpeak.simulation._comparison import LEVEL, Verdict
 from driftpeak.simulation._regrets import regrets_of
-from driftpeak.simulation._samples import by_sample
+from driftpeak.simulation._samples import half_interval
 
 
 @dataclass(frozen=True)
@@ -85,11 +84,7 @@ def following(runs: xr.Dataset, judged: Verdict) -> Following:
     fixed = values.max(axis=1) - values[:, arm]
     own = regrets_of(runs, policy, independent_trials=False).mean(axis=0)
     gain = float((fixed - own).mean())
-    samples = by_sample((fixed - own)[None], independent_trials=False)
-    interval = math.nan, math.nan
-    if len(samples) > 1:
-        error = float(samples.std(ddof=1)) / len(samples) ** 0.5
-        half = float(special.stdtrit(len(samples) - 1, 1 - LEVEL / 2)) * error
-        interval = gain - half, gain + half
+    half = half_interval((fixed - own)[None], independent_trials=False, level=LEVEL)
+    interval = gain - half, gain + half
     unit = str(runs.attrs.get("unit", ""))
     return Following(policy, str(np.asarray(runs["arm"].values)[arm]), gain, interval, unit)
