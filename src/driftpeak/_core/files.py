@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -35,6 +36,19 @@ def cache_folder() -> Path:
 def json_number(value: float) -> float | None:
     """Return `value` as JSON can store it: None if it is NaN or infinite."""
     return value if math.isfinite(value) else None
+
+
+def json_ready(content: Any) -> Any:
+    """Return content as JSON can store it: dates as strings, None for NaN and infinities."""
+    if hasattr(content, "tolist"):  # an array or a number of NumPy
+        content = content.tolist()
+    if isinstance(content, dict):
+        return {str(key): json_ready(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [json_ready(entry) for entry in content]
+    if isinstance(content, datetime):
+        return content.isoformat()
+    return json_number(content) if isinstance(content, float) else content
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from driftpeak.cli.options import Overwrite, Results, Seed, Trials, prepare_output
+from driftpeak.cli.options import Overwrite, Results, Seed, Trials
 from driftpeak.cli.printing import note, report
 from driftpeak.cli.program_cache import keep_programs
 from driftpeak.cli.spinner import busy
@@ -26,7 +26,8 @@ def demo(
 
     GP-UCB assumes a static function, TV-GP-UCB is given the drift rate, and `auto` estimates it.
     """
-    prepare_output(output, "demo", overwrite)
+    results = Results(output, overwrite)
+    results.prepare("demo")
     with busy("loading"):
         keep_programs()
         import driftpeak as dp
@@ -58,7 +59,7 @@ def demo(
         "demo",
         runs,
         {"drift": DRIFT},
-        Results(output),
+        results,
         title=f"Markov drift of {100 * DRIFT:g} % per step, {trials} trials",
         table_data=False,
         further={

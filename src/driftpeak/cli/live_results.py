@@ -1,10 +1,9 @@
 """Results of `driftpeak live` as JSON."""
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from driftpeak._core.files import json_number
+from driftpeak._core.files import json_ready
 
 if TYPE_CHECKING:
     from driftpeak.live import EstimatedPeak, Suggestion
@@ -12,7 +11,7 @@ if TYPE_CHECKING:
 
 def print_json(content: Any) -> None:
     """Print data as JSON."""
-    print(json.dumps(_plain(content), indent=2, allow_nan=False))
+    print(json.dumps(json_ready(content), indent=2, allow_nan=False))
 
 
 def suggestion_data(suggestion: "Suggestion") -> dict[str, Any]:
@@ -27,14 +26,3 @@ def setting_data(setting: "Suggestion | EstimatedPeak") -> dict[str, Any]:
     """Return the data of a setting with its time and context."""
     context = {"context": setting.context} if setting.context else {}
     return {"time": setting.time, "parameters": dict(setting), **context}
-
-
-def _plain(content: Any) -> Any:
-    """Return the content with dates as strings, and None for NaN and infinities."""
-    if isinstance(content, dict):
-        return {str(key): _plain(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_plain(entry) for entry in content]
-    if isinstance(content, datetime):
-        return content.isoformat()
-    return json_number(content) if isinstance(content, float) else content

@@ -27,17 +27,12 @@ class Results:
 
     def prepare(self, command: str) -> None:
         """Check, before any work is done, that the output directory may be written."""
-        prepare_output(self.output, command, self.overwrite)
+        from driftpeak._core.files import check_output
 
-
-def prepare_output(output: Path | None, command: str, overwrite: bool) -> None:
-    """Check, before any work is done, that the output directory may be written."""
-    from driftpeak._core.files import check_output
-
-    if output is not None:
-        check_output(output, command, overwrite=overwrite)
-    elif overwrite:
-        raise DriftpeakError("--overwrite needs --output DIR")
+        if self.output is not None:
+            check_output(self.output, command, overwrite=self.overwrite)
+        elif self.overwrite:
+            raise DriftpeakError("--overwrite needs --output DIR")
 
 
 def next_context_of(given: list[str] | None) -> dict[str, str] | None:

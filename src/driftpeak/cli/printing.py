@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from driftpeak._core.files import json_number
+from driftpeak._core.files import json_ready
 from driftpeak.cli.options import Results
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def report(
     real = bool((runs["foresight"] == "none").any())
     judged = verdict(runs, independent_trials=independent) if real else None
     words = judged.in_words(unit=unit, peak="minimum" if minimize else "peak") if judged else None
-    rows = {name: _plain(dataclasses.asdict(row)) for name, row in results.items()}
+    rows = {name: json_ready(dataclasses.asdict(row)) for name, row in results.items()}
     summary: dict[str, Any] = {
         "command": command,
         "driftpeak_version": version("driftpeak"),
@@ -151,16 +151,8 @@ def _verdict_as_data(judged: "Verdict", words: str | None) -> dict[str, Any]:
         "level": LEVEL,
         "samples": judged.samples,
         "compared_with_best": {
-            name: _plain(dataclasses.asdict(other)) for name, other in judged.others.items()
+            name: json_ready(dataclasses.asdict(other)) for name, other in judged.others.items()
         },
-    }
-
-
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row with None for NaN, which JSON does not have."""
-    return {
-        key: list(map(json_number, value)) if isinstance(value, tuple) else json_number(value)
-        for key, value in row.items()
     }
 
 

@@ -100,11 +100,6 @@ class Case:
     predictions: bool = False
     quick: Callable[..., Setup] | None = None
 
-    @property
-    def independent(self) -> bool:
-        """Whether trials are independent; on recorded data all share one history."""
-        return not self.data
-
 
 @dataclass(frozen=True)
 class Experiment:

@@ -163,6 +163,7 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
     acquisition: AutoAcquisition = eqx.field(static=True)
     labels: tuple[str, ...] = eqx.field(static=True)
     deterministic = True
+    chooses_among = True
 
     @checked
     def __init__(
@@ -261,10 +262,6 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
     @property
     def points(self) -> int:
         return len(self.mean)
-
-    @property
-    def chooses_among(self) -> bool:
-        return True
 
     @property
     def rejects_outliers(self) -> bool:

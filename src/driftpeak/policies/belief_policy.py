@@ -147,6 +147,7 @@ class BeliefPolicy(Policy):
     acquisition: AcquisitionName
     form: Form
     features: Features | None
+    chooses_among = True
 
     @checked
     def __init__(
@@ -173,10 +174,6 @@ class BeliefPolicy(Policy):
     @property
     def deterministic(self) -> bool:
         return self.acquisition != "thompson"
-
-    @property
-    def chooses_among(self) -> bool:
-        return True
 
     @property
     def assumed(self) -> Mapping[str, float]:

@@ -14,10 +14,7 @@ class PlannedPolicy(ActingPolicy[State]):
     """A policy for runs of at most `horizon` steps; `Doubling` removes the limit. Base class."""
 
     horizon: eqx.AbstractVar[int]
-
-    @property
-    def learns_from_any(self) -> bool:
-        return False
+    learns_from_any = False
 
     def prepare(self, times: TimesLike | Horizon) -> "PlannedPolicy[State]":
         check_horizon(self.horizon, times)

@@ -37,6 +37,7 @@ class RandomStart(WrappingPolicy):
     """
 
     steps: int = eqx.field(static=True)
+    deterministic = False
 
     @checked
     def __init__(self, policy: Policy, *, steps: int = 1) -> None:
@@ -49,10 +50,6 @@ class RandomStart(WrappingPolicy):
             )
         self.policy = policy
         self.steps = at_least_integer("steps", steps, 1, MOST_STEPS)
-
-    @property
-    def deterministic(self) -> bool:
-        return False
 
     def prepare(self, times: TimesLike | Horizon) -> "RandomStartPlayer":
         return RandomStartPlayer(self.policy.prepare(times), self.steps)

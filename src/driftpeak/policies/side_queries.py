@@ -63,6 +63,7 @@ class SideQueryPolicy(ActsByBelief):
     asks: Asks
     multiplicity: bool
     mixing: int | None
+    deterministic = False
 
     def __init__(
         self,
@@ -86,10 +87,6 @@ class SideQueryPolicy(ActsByBelief):
         self.asks = one_of("asks", asks, ASKS)
         self.multiplicity = bool(multiplicity)
         self.mixing = None if mixing is None else at_least_integer("mixing", mixing, 0)
-
-    @property
-    def deterministic(self) -> bool:
-        return False
 
     def prepare(self, times: TimesLike | Horizon) -> "SideQueryPlayer":
         times = check_times(times)

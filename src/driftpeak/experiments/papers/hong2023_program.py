@@ -47,6 +47,7 @@ class SlippedWindow(ActingPolicy[SlippedState]):
     ridge: Any
     window: int = eqx.field(static=True)
     sign: int = eqx.field(static=True)
+    deterministic = True
 
     def __init__(
         self, prior: Prior, *, window: int, ridge: float, widths: Any, sign: int = 1
@@ -60,10 +61,6 @@ class SlippedWindow(ActingPolicy[SlippedState]):
     @property
     def points(self) -> int:
         return len(self.gram)
-
-    @property
-    def deterministic(self) -> bool:
-        return True
 
     def init(self, key: PRNGKeyArray) -> SlippedState:
         empty = jnp.zeros(self.window)

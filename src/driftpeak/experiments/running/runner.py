@@ -145,7 +145,7 @@ def play(job: Job) -> xr.Dataset:
         runs = runs.transpose("policy", "trial", "step")
     return runs.merge(setup.extra).assign_attrs(
         settings=json.dumps(setup.settings, default=str),
-        independent_trials=int(case.independent),
+        independent_trials=int(not case.data),  # on recorded data all trials share one history
         steps=setup.steps,
         shortened=int(shorter is not None),
     )
@@ -185,10 +185,9 @@ def run(
             cluster; without it, jobs run in this process.
 
     Raises:
-        DriftpeakError: a data file is missing in this process or in a worker; a worker has other
-            versions than this process; the folder is not writable.
+        DriftpeakError: a data file is missing in a worker; a worker has other versions than this
+            process; the folder is not writable.
     """
-    check_data(experiments, size.data)
     todo = {experiment.id: size.jobs(experiment) for experiment in experiments}
     results: dict[Job, xr.Dataset] = {}
     total = sum(len(jobs) for jobs in todo.values())

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from driftpeak._core.types import Integers, Matrix, Vector
-from driftpeak.offline.logs._arms import Arms
+from driftpeak._core.types import Integers, Matrix
+from driftpeak.offline.logs._arms import Arms, best_so_far
 from driftpeak.offline.logs._assignment import grouped
 from driftpeak.offline.logs._log import LEVELS, ChoiceLog
 
@@ -48,33 +48,6 @@ def alternatives(
     known = np.where(np.isfinite(deviations), deviations, 0.0)
     made[UCB] = (sign * means + width * known).argmax(axis=1)
     return made
-
-
-def best_so_far(arms: Arms, rewards: Vector, groups: Integers, window: int) -> Integers:
-    """Return the arm with the highest mean of the earlier rewards of the group at each step.
-
-    Arms without rewards are not chosen; the first arm is chosen if none has a reward.
-
-    Arguments:
-        arms: the arms of the log.
-        rewards: shape `(n,)`.
-        groups: number of the group of each step, shape `(n,)`.
-        window: number of the previous steps that count.
-    """
-    shape = int(groups.max()) + 1, len(arms)
-    sums, counts = np.zeros(shape), np.zeros(shape)
-    chosen = np.zeros(len(rewards), int)
-    for step, (group, arm) in enumerate(zip(groups, arms.labels, strict=True)):
-        if step > window:
-            old = step - window - 1
-            sums[groups[old], arms.labels[old]] -= rewards[old]
-            counts[groups[old], arms.labels[old]] -= 1
-        seen = counts[group] > 0
-        means = np.where(seen, sums[group] / np.maximum(counts[group], 1), -np.inf)
-        chosen[step] = int(means.argmax()) if seen.any() else 0
-        sums[group, arm] += rewards[step]
-        counts[group, arm] += 1
-    return chosen
 
 
 def _groups(log: ChoiceLog) -> dict[str, Integers]:

@@ -54,6 +54,33 @@ def arms_of(log: ChoiceLog) -> Arms:
     return Arms(names, tuple((edges[:-1] + np.diff(edges) / 2).tolist()), labels, np.diff(edges))
 
 
+def best_so_far(arms: Arms, rewards: Vector, groups: Integers, window: int) -> Integers:
+    """Return the arm with the highest mean of the earlier rewards of the group at each step.
+
+    Arms without rewards are not chosen; the first arm is chosen if none has a reward.
+
+    Arguments:
+        arms: the arms of the log.
+        rewards: shape `(n,)`.
+        groups: number of the group of each step, shape `(n,)`.
+        window: number of the previous steps that count.
+    """
+    shape = int(groups.max()) + 1, len(arms)
+    sums, counts = np.zeros(shape), np.zeros(shape)
+    chosen = np.zeros(len(rewards), int)
+    for step, (group, arm) in enumerate(zip(groups, arms.labels, strict=True)):
+        if step > window:
+            old = step - window - 1
+            sums[groups[old], arms.labels[old]] -= rewards[old]
+            counts[groups[old], arms.labels[old]] -= 1
+        seen = counts[group] > 0
+        means = np.where(seen, sums[group] / np.maximum(counts[group], 1), -np.inf)
+        chosen[step] = int(means.argmax()) if seen.any() else 0
+        sums[group, arm] += rewards[step]
+        counts[group, arm] += 1
+    return chosen
+
+
 def gaps(log: ChoiceLog, low: float, high: float) -> tuple[tuple[float, float], ...]:
     """Return the parts of [low, high] without choices that are wider than a tenth of it."""
     ends = np.unique([low, *(x for x in log.choices if low <= float(x) <= high), high]).astype(

@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 from driftpeak._core.types import Integers, Vector
-from driftpeak.offline.logs._arms import Arms
+from driftpeak.offline.logs._arms import Arms, best_so_far
 from driftpeak.offline.logs._log import ChoiceLog
 
 LEVEL = 0.01
@@ -126,10 +126,10 @@ def _tests(log: ChoiceLog, arms: Arms) -> Iterator[tuple[str, float]]:
             f"choices depend on the previous reward (after a {after} one)",
             _binomial(same[where], count),
         )
-    leaders = _leaders(labels, log.rewards, count)
+    leaders = best_so_far(arms, log.rewards, np.zeros(len(log), int), len(log))
     yield (
         "choices depend on the best choice so far",
-        _binomial((labels == leaders)[leaders >= 0], count),
+        _binomial((labels == leaders)[1:], count),
     )
     quarters = np.arange(len(labels)) * QUARTERS // len(labels)
     yield "the frequencies of the choices change over time", _independent(quarters, labels, count)
@@ -183,19 +183,6 @@ def _running_median(rewards: Vector) -> Vector:
         bisect.insort(ordered, float(reward))
         medians[step] = ordered[len(ordered) // 2]
     return medians
-
-
-def _leaders(labels: Integers, rewards: Vector, count: int) -> Integers:
-    """Return the arm with the highest mean reward so far at each step, -1 before the first."""
-    sums, counts = np.zeros(count), np.zeros(count)
-    leaders = np.full(len(labels), -1)
-    for step, (arm, reward) in enumerate(zip(labels, rewards, strict=True)):
-        if step:
-            means = np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
-            leaders[step] = int(np.argmax(means))
-        sums[arm] += reward
-        counts[arm] += 1
-    return leaders
 
 
 def _checked_propensities(log: ChoiceLog, arms: Arms) -> str:

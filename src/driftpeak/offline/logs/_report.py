@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Any
 
-from driftpeak._core.files import json_number
+from driftpeak._core.files import json_ready
 from driftpeak._core.types import Vector
 from driftpeak.offline.logs._arms import as_text
 from driftpeak.offline.logs._evaluation import Alternative
@@ -122,20 +121,7 @@ class LogReport:
 
     def as_data(self) -> dict[str, Any]:
         """Return the report as data for JSON."""
-        curve = {name: list(values) for name, values in vars(self.curve).items()}
-        rest = {
-            name: value
-            for name, value in vars(self).items()
-            if name not in ("curve", "alternatives", "now", "next", "by_context")
-        }
-        return {
-            **{name: list(v) if isinstance(v, tuple) else v for name, v in rest.items()},
-            "now": asdict(self.now),
-            "next": asdict(self.next),
-            "by_context": [asdict(advice) for advice in self.by_context],
-            "alternatives": [_plain(asdict(alternative)) for alternative in self.alternatives],
-            "curve": {name: [_json(value) for value in values] for name, values in curve.items()},
-        }
+        return json_ready(asdict(self))
 
     def _advice(self, word: str, advice: Recommendation) -> str:
         context = f" ({advice.context})" if advice.context else ""
@@ -198,14 +184,3 @@ class LogReport:
 
 def _listed(texts: tuple[str, ...], most: int = 6) -> str:
     return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
-
-
-def _json(value: Any) -> Any:
-    return json_number(float(value)) if not isinstance(value, str) else value
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: json_number(value) if isinstance(value, float) else value
-        for name, value in row.items()
-    }

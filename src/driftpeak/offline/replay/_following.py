@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.files import json_number
+from driftpeak._core.files import json_ready
 from driftpeak.offline.replay._recommendation import chosen_policy
 from driftpeak.simulation._comparison import LEVEL, Verdict
 from driftpeak.simulation._regrets import regrets_of
@@ -65,8 +65,7 @@ class Following:
 
     def as_data(self) -> dict[str, Any]:
         """Return the result as data for JSON."""
-        numbers = {"interval": [json_number(end) for end in self.interval]}
-        return asdict(self) | numbers | {"paid": self.paid, "text": self.in_words()}
+        return json_ready(asdict(self)) | {"paid": self.paid, "text": self.in_words()}
 
 
 @checked
