@@ -118,7 +118,7 @@ def replay(
     advance = jax.vmap(partial(_advance, player))
 
     def step(number: Any, states: Any) -> Any:
-        seen = (x[:, number] for x in steps)
+        seen = [x[:, number] for x in steps]
         return _where(number < counts, advance(states, *seen), states)
 
     return layout.pack(jax.lax.fori_loop(0, counts.max(), step, layout.unpack(rows)))
