@@ -158,6 +158,9 @@ def test_demo_shows_who_follows_the_peak_and_what_to_type_next(run, tmp_path):
         assert (tmp_path / "demo" / picture).stat().st_size > 10_000
     assert "driftpeak replay YOUR.csv" in err.splitlines()[-1]
     assert run("demo", "--trials", "2", "--output", tmp_path / "demo")[0] == 0  # again
+    (tmp_path / "demo" / "other.txt").write_text("")
+    assert refused(run("demo", "--output", tmp_path / "demo"), "other.txt")
+    assert run("demo", "--trials", "2", "--output", tmp_path / "demo", "--overwrite")[0] == 0
 
 
 @pytest.mark.slow

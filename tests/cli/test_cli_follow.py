@@ -58,6 +58,10 @@ def test_text_json_and_figure(run, log, tmp_path):
         (("--propensity", "revenue"), "--propensity must name another column than reward"),
         (("--context", "day"), "--context must name a column"),
         (("--next-context", "Mo"), "--next-context must be NAME=VALUE, such as weekday=Mo"),
+        (
+            ("--next-context", "a=1", "--next-context", "a=2"),
+            "--next-context must name a column once",
+        ),
         (("--low", "12"), "--low must be at most 10"),
         (("--arms", "x"), "--arms must be omitted .* with --low and --high, or"),
         (("--window", "0"), "--window must be an integer of at least 1"),
