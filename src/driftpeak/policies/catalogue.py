@@ -145,8 +145,8 @@ def policy(
     """
 
     def declare(make: Make) -> Make:
-        entered, given = family and family(make), defaults or {}
-        ENTRIES.append(Entry(make, name, memory, width, schedule, entered, given, own_width))
+        entry = None if family is None else family(make)
+        ENTRIES.append(Entry(make, name, memory, width, schedule, entry, defaults or {}, own_width))
         if isinstance(make, type) and (key := name if tag is None else tag):
             stored(key, options)(make)
         return make
