@@ -311,7 +311,7 @@ def test_messages_stay_in_one_line(tmp_path):
         assert "\n" not in str(caught.value)
     assert dp.Optimizer.load(path).name == name
     for bad in ("null\0", "half \ud800"):
-        with pytest.raises(dp.DriftpeakError, match="without null characters"):
+        with pytest.raises(dp.DriftpeakError, match="without NUL"):
             live_worker.make(tmp_path / "other", bad)
 
 

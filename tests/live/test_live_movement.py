@@ -105,7 +105,7 @@ def test_what_a_way_costs():
     )
     coding = make_coding(box)
     travel = Movement(coding, None, {"x": 2.0, "grade": 4.0, "kind": 8.0})
-    reach = travel.reach(Place({"x": 5, "grade": "low", "kind": "a"}, 0.0), 1.0)
+    reach = travel.reach(Place(0.0, 0, {"x": 5, "grade": "low", "kind": "a"}), 1.0)
     reachable = Reachable(reach.here, reach.near, reach.lower, reach.upper, reach.cost)
     places = (
         {"x": 5, "grade": "low", "kind": "a"},
@@ -183,19 +183,19 @@ def test_where_it_stands():
     stands = lambda: optimizer._state.place  # noqa: E731
     assert stands() is None
     one, two = optimizer.ask(1), optimizer.ask(1)
-    assert stands() == Place(dict(two), 1.0)
+    assert stands() == Place(1.0, 2, dict(two))
     optimizer.tell(one, 0.0)  # the first of a batch is told: it is on its way to the second
-    assert stands() == Place(dict(two), 1.0)
+    assert stands() == Place(1.0, 2, dict(two))
     optimizer.cancel(two)
-    assert stands() == Place(dict(one), 1.0)
+    assert stands() == Place(1.0, 1, dict(one))
     optimizer.tell({"x": 0.25}, 0.0, 0.5)  # old data
-    assert stands() == Place(dict(one), 1.0)
+    assert stands() == Place(1.0, 1, dict(one))
     three = optimizer.ask(2)
     optimizer.tell(three, 0.0, 3, actual={"x": 0.75})
-    assert stands() == Place({"x": 0.75}, 3.0)
+    assert stands() == Place(3.0, 3, {"x": 0.75})
     optimizer.reset()
     assert stands().parameters == {"x": 0.75}  # nobody has moved it
-    assert stands().since == -math.inf
+    assert stands().time == -math.inf
 
 
 def test_the_first_suggestion():

@@ -296,12 +296,12 @@ class Optimizer(Inspectable):
 
     @overload
     def ask(
-        self, time: Time | None = None, *, count: int, context: Said = None, fixed: Said = None
-    ) -> list[Suggestion]: ...
-
-    @overload
-    def ask(
-        self, time: Time | None, count: int, *, context: Said = None, fixed: Said = None
+        self,
+        time: Time | None = None,
+        count: int = ...,
+        *,
+        context: Said = None,
+        fixed: Said = None,
     ) -> list[Suggestion]: ...
 
     def ask(
@@ -359,7 +359,7 @@ class Optimizer(Inspectable):
                 parameters = self.start
             else:
                 if place is None and self.start is not None:
-                    place = Place(self.start, -math.inf)
+                    place = Place(-math.inf, 0, self.start)
                 reach = self.travel.reach(place, when)
                 if fixed:
                     reach = with_fixed(self.coding, reach, fixed)

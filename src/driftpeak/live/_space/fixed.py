@@ -6,7 +6,7 @@ from driftpeak._core.errors import DriftpeakError, InfeasibleError, finite, reje
 from driftpeak.live._space.box import known_names, unmet
 from driftpeak.live._space.encoding import BoxCoding, Coding, FiniteCoding, is_nothing
 from driftpeak.live._space.parameters import ROUNDING, Numeric, ParameterValues
-from driftpeak.live._space.records import Reach
+from driftpeak.live._space.records import Reach, everywhere
 
 
 def clean_fixed(coding: Coding, given: object) -> ParameterValues:
@@ -76,26 +76,21 @@ def with_fixed(coding: Coding, reach: Reach | None, fixed: ParameterValues) -> R
             points = coding.domain.points
             same = (np.abs(points[:, columns] - list(fixed.values())) == 0).all(axis=1)
             values = coding.pool[np.argmax(same)][columns]
-    lower, upper = np.full(coding.dimension, -slack), np.full(coding.dimension, 1 + slack)
-    if reach is not None:
-        lower, upper = reach.lower.copy(), reach.upper.copy()
-        for column, value in zip(columns, values, strict=True):
-            if not lower[column] - ROUNDING <= value <= upper[column] + ROUNDING:
-                raise _out_of_reach(fixed)
+    middle = np.full(coding.dimension, 0.5)
+    known = everywhere(coding, {}, middle) if reach is None else reach
+    lower, upper = known.lower.copy(), known.upper.copy()
+    outside = (values < lower[columns] - ROUNDING) | (values > upper[columns] + ROUNDING)
     lower[columns], upper[columns] = values - slack, values + slack
-    start = np.full(coding.dimension, 0.5) if reach is None else reach.here
-    if coding.pool is None:
-        near = coding.discretization.within(start[None], lower, upper)[0]
-    else:
-        inside = coding.pool[((coding.pool >= lower) & (coding.pool <= upper)).all(axis=1)]
-        if not len(inside):
-            raise _out_of_reach(fixed)
-        near = inside[np.argmin(((inside - start) ** 2).sum(axis=1))]
+    within = known._replace(lower=lower, upper=upper, ends=known.ends | ends, fixed=fixed)
+    if outside.any() or (coding.pool is not None and not within.holds(coding.pool).any()):
+        raise InfeasibleError(
+            f"fixed values must be within the movement limits; got {shown(fixed)}. Fix nearer "
+            "values, or call tell() with the system's current setting"
+        )
+    near = within.nearest(coding, known.here)
     if reach is not None:
-        ends = reach.ends | ends
-        return reach._replace(near=near, lower=lower, upper=upper, ends=ends, fixed=fixed)
-    setting = coding.parameters(near) | fixed
-    return Reach(setting, near, near, lower, upper, None, ends, fixed)
+        return within._replace(near=near)
+    return within._replace(setting=coding.parameters(near) | fixed, here=near, near=near)
 
 
 def random_setting(
@@ -107,10 +102,3 @@ def random_setting(
         reach = with_fixed(coding, None, fixed)
         row = np.clip(row, reach.lower, reach.upper)
     return coding.parameters(row)
-
-
-def _out_of_reach(fixed: ParameterValues) -> InfeasibleError:
-    return InfeasibleError(
-        f"fixed values must be within the movement limits; got {shown(fixed)}. Fix nearer values, "
-        "or call tell() with the system's current setting"
-    )

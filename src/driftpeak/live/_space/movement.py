@@ -34,10 +34,14 @@ Shares = float | Mapping[str, float]
 
 
 class Place(NamedTuple):
-    """The current setting of the system, and since when; minus infinity if the time is unknown."""
+    """A setting of the system: its time, its suggestion's number, and its parameters.
 
+    The time is minus infinity if it is unknown.
+    """
+
+    time: float
+    number: int
     parameters: ParameterValues
-    since: float
 
 
 class Movement:
@@ -109,7 +113,7 @@ class Movement:
         if place is None or not self.matters:
             return None
         here = self.coding.row(place.parameters)
-        elapsed = max(time - place.since, 0.0) if math.isfinite(place.since) else 0.0
+        elapsed = max(time - place.time, 0.0) if math.isfinite(place.time) else 0.0
         if isinstance(self.coding, FiniteCoding):
             lower, upper = here - self.shares - ROUNDING, here + self.shares + ROUNDING
             return Reach(place.parameters, here, here, lower, upper, self.costs, {})

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpeak._core.types import Vector
 from driftpeak.live._space.encoding import Coding
-from driftpeak.live._space.parameters import ParameterValues
+from driftpeak.live._space.parameters import ROUNDING, ParameterValues
 
 PENDING = 1_000
 Arrays = dict[str, np.ndarray]
@@ -99,6 +99,13 @@ class Reach(NamedTuple):
             return near
         inside = coding.pool[self.holds(coding.pool)]
         return inside[np.argmin(((inside - row) ** 2).sum(axis=1))]
+
+
+def everywhere(coding: Coding, setting: ParameterValues, row: Vector) -> Reach:
+    """Return a reach of all settings, around a setting and its row, without costs."""
+    slack = 0.0 if coding.pool is None else ROUNDING
+    lower, upper = np.full(len(row), -slack), np.full(len(row), 1 + slack)
+    return Reach(setting, row, row, lower, upper, None, {})
 
 
 def setting_of(coding: Coding, row: Vector, reach: Reach | None) -> ParameterValues:

@@ -106,13 +106,9 @@ class Rules:
         return bool(self.known or self.limits)
 
     @property
-    def functions(self) -> list[str]:
-        """Names of the applied constraints that are functions."""
-        return [
-            name
-            for name, constraint in self.applied.items()
-            if not isinstance(constraint, WeightedSum)
-        ]
+    def functions(self) -> bool:
+        """Whether an applied constraint is a function."""
+        return any(not isinstance(each, WeightedSum) for each in self.applied.values())
 
     def broken(self, setting: ParameterValues) -> str | None:
         """Return the name of the first known constraint that a setting violates, or None."""

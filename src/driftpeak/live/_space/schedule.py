@@ -11,8 +11,8 @@ from driftpeak._core.durations import seconds
 from driftpeak._core.errors import DriftpeakError, positive, shown
 from driftpeak._core.types import Vector
 from driftpeak.live._space.encoding import Coding
-from driftpeak.live._space.parameters import ROUNDING, ParameterValues, check_keys
-from driftpeak.live._space.records import Reach, Request, setting_of
+from driftpeak.live._space.parameters import ParameterValues, check_keys
+from driftpeak.live._space.records import Request, everywhere, setting_of
 
 DAY = "1 day"
 MONDAY = 4 * 86_400.0  # the first Monday after 1970-01-01, in seconds
@@ -104,17 +104,19 @@ class Offsets:
 
     def row(self, setting: ParameterValues, time: float) -> Vector:
         """Return the row of a setting with its context, shape `(d + k,)`."""
-        row, origin = self.coding.row_in(setting), self.at(time)
-        return row if origin is None else row - origin
+        return self.relative(self.coding.row_in(setting), time)
+
+    def relative(self, rows: Vector, time: float) -> Vector:
+        """Return rows, shape `(..., d + k)`, minus the row of the schedule at a time."""
+        origin = self.at(time)
+        return rows if origin is None else rows - origin
 
 
 def with_schedule(coding: Coding, request: Request, setting: ParameterValues) -> Request:
     """Return a request with a scheduled setting, or with the nearest setting within reach."""
     row, reach = coding.row(setting), request.reach
     if reach is None:
-        slack = 0.0 if coding.pool is None else ROUNDING
-        ends = np.full(coding.dimension, -slack), np.full(coding.dimension, 1 + slack)
-        reach = Reach(setting, row, row, *ends, None, {})
+        reach = everywhere(coding, setting, row)
     else:
         row = reach.nearest(coding, row)
         setting = setting_of(coding, row, reach)

@@ -36,10 +36,14 @@ from driftpeak.live._space.parameters import (
     check_keys,
 )
 
-TYPES = {"float": Float, "integer": Integer, "categorical": Categorical, "boolean": Boolean}
-NUMERIC = ("log", "step", "max_step", "max_rate", "when")
-OTHERS = {"float": NUMERIC, "integer": NUMERIC, "categorical": ("ordered", "when")}
-"""Optional keys by type."""
+ENDS, NUMERIC = ("low", "high"), ("log", "step", "max_step", "max_rate", "when")
+TYPES: dict[str, tuple[Any, tuple[str, ...], tuple[str, ...]]] = {
+    "float": (Float, ENDS, NUMERIC),
+    "integer": (Integer, ENDS, NUMERIC),
+    "categorical": (Categorical, ("choices",), ("ordered", "when")),
+    "boolean": (Boolean, (), ("when",)),
+}
+"""Class, necessary keys and optional keys by type."""
 EXAMPLE = (
     '{"box": {"x": {"type": "float", "low": 0, "high": 1}}}, {"arms": 5} or '
     '{"grid": [[0, 1]], "size": 50}'
@@ -102,7 +106,7 @@ def _parameters(whose: str, data: object) -> dict[str, Parameter]:
 
 
 def _parameter_to_data(parameter: Parameter) -> dict[str, object]:
-    kind = next(name for name, make in TYPES.items() if type(parameter) is make)
+    kind = next(name for name, (make, *_) in TYPES.items() if type(parameter) is make)
     given = attrs.asdict(parameter, recurse=False)  # type: ignore[arg-type]
     when = {name: list(values) for name, values in given.pop("when")}
     if kind == "boolean":
@@ -124,18 +128,15 @@ def _parameter(name: str, data: Any) -> Parameter:
     if not isinstance(kind, str) or kind not in TYPES:
         raise DriftpeakError(f'{whose} must have a "type" among {", ".join(TYPES)}; got {data!r}')
     try:
-        if kind == "boolean":
-            fields = _fields(whose, data, ("type",), ("when",))
-            return Boolean(when=fields.get("when"))
-        needed = ("choices",) if kind == "categorical" else ("low", "high")
-        fields = _fields(whose, data, ("type", *needed), OTHERS[kind])
-        options = {key: fields[key] for key in OTHERS[kind] if key in fields}
+        make, needed, others = TYPES[kind]
+        fields = _fields(whose, data, ("type", *needed), others)
+        values = [fields[key] for key in needed]
         if kind == "categorical":
-            if not isinstance(fields["choices"], list):
-                raise DriftpeakError(f"choices must be a list; got {fields['choices']!r}")
-            return Categorical(*fields["choices"], **options)
-        make = Float if kind == "float" else Integer
-        return make(fields["low"], fields["high"], **options)
+            (values,) = values
+            if not isinstance(values, list):
+                raise DriftpeakError(f"choices must be a list; got {values!r}")
+        parameter: Parameter = make(*values, **{k: fields[k] for k in others if k in fields})
+        return parameter
     except DriftpeakError as error:
         raise DriftpeakError(str(error) if whose in str(error) else f"{whose}: {error}") from None
 

@@ -24,14 +24,6 @@ TIMED = happened.Asked | happened.Told | happened.Answered
 MOST_STEPS = 2.0**53  # larger integers are not exact floats
 
 
-class Stand(NamedTuple):
-    """The time, suggestion and setting of a reward; the time is minus infinity if unknown."""
-
-    time: float
-    after: int
-    parameters: ParameterValues
-
-
 class Keyed(NamedTuple):
     """A reward that was told with a key: its suggestion, setting and value."""
 
@@ -57,8 +49,7 @@ class StudyState:
     def __init__(
         self, asked: int = 0, place: Place | None = None, keys: dict[str, Keyed] | None = None
     ) -> None:
-        self.newest_reward: Stand | None
-        self.newest_reward = None if place is None else Stand(-math.inf, 0, place.parameters)
+        self.newest_reward = None if place is None else Place(-math.inf, 0, place.parameters)
         self.kind: Kind | None = None
         self.latest: float | None = None
         self.asked = asked
@@ -91,8 +82,8 @@ class StudyState:
                         f"the next suggestion must be {self.asked + 1}; got {event.id}. Apply each "
                         "event once, in order"
                     )
-                place = self.place
-                hold = place is not None and place.parameters == event.parameters
+                here = self.place
+                hold = here is not None and here.parameters == event.parameters
                 self.asked = event.id
                 self.pending[event.id] = Outstanding(
                     event.parameters, event.time, hold, event.context, event.chances
@@ -108,9 +99,9 @@ class StudyState:
                     self.keys[event.key] = Keyed(event.id, event.parameters, event.reward)
                     if len(self.keys) > HISTORY:
                         del self.keys[next(iter(self.keys))]
-                stand = Stand(event.time, event.id or self.asked, event.parameters)
-                if self.newest_reward is None or stand[:2] >= self.newest_reward[:2]:
-                    self.newest_reward = stand
+                place = Place(event.time, event.id or self.asked, event.parameters)
+                if self.newest_reward is None or place[:2] >= self.newest_reward[:2]:
+                    self.newest_reward = place
             case happened.Cancelled():
                 self._settle(event.id)
             case happened.Forgot() if self.latest is not None:
@@ -144,11 +135,8 @@ class StudyState:
         latest = [] if self.newest_reward is None else [self.newest_reward]
         if self.pending:
             number, newest = max(self.pending.items(), key=lambda item: (item[1].time, item[0]))
-            latest.append(Stand(newest.time, number, newest.parameters))
-        if not latest:
-            return None
-        current = max(latest, key=lambda stand: stand[:2])
-        return Place(current.parameters, current.time)
+            latest.append(Place(newest.time, number, newest.parameters))
+        return max(latest, key=lambda place: place[:2], default=None)
 
     def check_room(self, count: int) -> None:
         """Check that at most 1,000 suggestions will be pending."""
@@ -297,13 +285,13 @@ class StudyState:
             check_number(forgotten, self.kind)
             self.forgotten = forgotten
         if (last := written["told_last"]) is not None:
-            time, after, parameters = last
+            time, number, parameters = last
             if time != -math.inf:
                 check_number(time, self.kind)
-            if not (whole(after) and 0 <= after <= self.asked):
+            if not (whole(number) and 0 <= number <= self.asked):
                 accepted = f"follow one of {self.asked} suggestions"
-                raise rejected("the latest reward", after, accepted)
-            self.newest_reward = Stand(time, after, parameters)
+                raise rejected("the latest reward", number, accepted)
+            self.newest_reward = Place(time, number, parameters)
         for key, (number, parameters, reward) in written.get("keys", {}).items():
             event = happened.Told(number, 0.0, "steps", parameters, reward, key=key)  # checks them
             self.keys[key] = Keyed(event.id, event.parameters, event.reward)

@@ -5,8 +5,9 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 from driftpeak._core.argument_types import checked
-from driftpeak._core.errors import DriftpeakError, positive
+from driftpeak._core.errors import DriftpeakError, positive, rejected
 from driftpeak._core.extras import message
+from driftpeak.live._space.parameters import check_text
 from driftpeak.live._study.storage.journal import Journal
 from driftpeak.live._study.storage.store import News, Position, Store
 from driftpeak.live._study.storage.study import Study, description_of, rewards, verify
@@ -43,16 +44,16 @@ def open_store(storage: Storage, name: str | None = None) -> Store:
         DriftpeakError: the kind of storage is unknown, or a package is missing. The message does
             not contain an address that may hold a password.
     """
-    if name is not None and (not isinstance(name, str) or not name or not _is_text(name)):
-        raise DriftpeakError(
-            f"a study's name must be non-empty text without null characters; got {name!r}"
-        )
+    if name is not None:
+        check_text("a study's name", name)
+        if not name:
+            raise rejected("a study's name", name, "be non-empty text")
     if isinstance(storage, Store):
         return storage
     if isinstance(storage, Path):
         return Journal(_checked(storage), name, TIMEOUT)
-    if not isinstance(storage, str) or not storage:
-        raise DriftpeakError(f"storage must be {KINDS}; got {storage!r}")
+    if not storage:
+        raise rejected("storage", storage, f"be {KINDS}")
     scheme, separator, rest = storage.partition("://")
     if scheme == "journal" and separator:
         path, _, query = rest.partition("?")
@@ -106,19 +107,9 @@ def _open_database(storage: str, name: str | None) -> Store:
 
 
 def _checked(path: Path) -> Path:
-    text = str(path)
-    if "\0" in text:
-        raise DriftpeakError(f"a path must have no null characters; got {text!r}")
+    if "\0" in str(path):
+        raise rejected("a path", str(path), "have no null characters")
     return path
-
-
-def _is_text(name: str) -> bool:
-    """Return whether all databases can store the text."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return "\0" not in name
 
 
 def _timeout(given: str | tuple[str, ...] | list[str] | None) -> float:
