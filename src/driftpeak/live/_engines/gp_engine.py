@@ -8,35 +8,26 @@ from driftpeak._core.errors import NoObservationsError
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import Vector
 from driftpeak.gp.dynamics import HORIZONS
+from driftpeak.live._engines.change_detection import ChangeDetection
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.engine import deviations
-from driftpeak.live._engines.gp_posterior import NEWEST, QUIETEST, ROWS, Observed
+from driftpeak.live._engines.gp_posterior import NEWEST, QUIETEST, ROWS
 from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._engines.warm_start import WarmStart
 from driftpeak.live._model import gp
 from driftpeak.live._model.averaging import Average, quantiles
-from driftpeak.live._model.change_points import (
-    KEPT,
-    RECENT,
-    SURPRISE,
-    TESTED,
-    Change,
-    find_change,
-    padded_changes,
-)
+from driftpeak.live._model.change_points import Change, padded_changes
 from driftpeak.live._model.drift_models import CALENDAR, further_motions, prior_of
 from driftpeak.live._model.fantasies import FantasyCache
 from driftpeak.live._model.hyperparameters import (
     SIZES,
-    Problem,
     as_probable,
-    kind_of,
     most_probable,
     pace_of,
     pack,
 )
 from driftpeak.live._model.likelihoods import Rates
-from driftpeak.live._model.observations import SIZES as LENGTHS, pad, places, size_for
+from driftpeak.live._model.observations import SIZES as LENGTHS, pad, places
 from driftpeak.live._model.outliers import outliers_of
 from driftpeak.live._model.scaling import LINEAR, RobustScaler
 from driftpeak.live._search import maximization as search
@@ -52,7 +43,7 @@ OUTLIER = 1e6  # a reward far from 0 and 1
 COSTLIEST = 1e15  # bound of movement costs, in scales of the rewards; its square is finite
 
 
-class GPEngine(WarmStart):
+class GPEngine(ChangeDetection, WarmStart):
     """An engine that learns hyperparameters and maximises the acquisition function."""
 
     rates: Rates | None = None  # the likelihood, if the function is latent
@@ -100,16 +91,15 @@ class GPEngine(WarmStart):
         beliefs = search.Beliefs(
             self.model, known, fantasies, elapsed, self.width, explore, context, ahead
         )
-        if (origin := self.offsets.at(request.time)) is not None:
-            beliefs = beliefs._replace(origin=origin)
+        beliefs = beliefs._replace(origin=self.offsets.at(request.time))
         if self.policy.boundary_weighting:
             beliefs = beliefs._replace(powers=search.powers_now(beliefs))
         reachable = None
         if reach is not None:
-            cost = None
-            if reach.cost is not None:
+            cost = reach.cost
+            if cost is not None:
                 with np.errstate(over="ignore"):
-                    cost = np.minimum(reach.cost / self.standard.scale, COSTLIEST)
+                    cost = np.minimum(cost / self.standard.scale, COSTLIEST)
             ends = reach.lower, reach.upper
             reachable = search.Reachable(reach.here, reach.near, *ends, cost, self.rates)
         return beliefs, reachable
@@ -142,38 +132,6 @@ class GPEngine(WarmStart):
         which = np.stack([memory.times, memory.rewards], axis=1)[rejected]
         changed = [list(change) for change in changes]
         return {**values, "since": since, "doubted": which.tolist(), "changes": changed}
-
-    def _new_change(self, surprise: float = SURPRISE) -> Change | None:
-        """Return a sudden change among the newest observations, if there is one."""
-        if not self.finds_changes or self.hyperparameters is None:
-            return None
-        memory, model = self.memory, self.model
-        known, rejected = self.known(memory.times[-1]), memory.rejected
-        if rejected[-RECENT:].any():  # several outliers in a row may be a change
-            rejected = rejected & (np.arange(len(memory)) < len(memory) - TESTED)
-            which, weights = np.arange(len(memory)), np.where(rejected, 0.0, 1.0)
-            known = self._all_at_once(*self._seen(which, weights, self.standard, memory.size))
-        residuals = pad(self.standard.into(memory.rewards) - model.level, memory.size)
-        used = np.flatnonzero(~rejected)
-        found = find_change(model, known, residuals, used, memory.rejected, surprise)
-        return None if found is None else (found[0] + self.origin, found[1])
-
-    def _probable_changes(self) -> list[Change]:
-        """Return the sudden changes that still make the observations more probable."""
-        if not self.changes:
-            return []
-        observed = self._to_learn_from(self.standard, self.memory.rejected)
-
-        def density(changes: list[Change]) -> float:
-            model = self._since(self.origin, changes)
-            return as_probable(model, self._problem(observed, model, self.pace))
-
-        kept = self.changes
-        for change in self.changes:
-            others = [other for other in kept if other != change]
-            if density(kept) - density(others) < KEPT:
-                kept = others
-        return kept
 
     def _newest_standard(self) -> RobustScaler:
         """Return the standardisation of the newest rewards."""
@@ -251,18 +209,6 @@ class GPEngine(WarmStart):
             "scale": standard.scale,
         }
 
-    def _to_learn_from(self, standard: RobustScaler, rejected: Any) -> Observed:
-        """Return the newest observations that are not outliers, with standardised rewards."""
-        weights = np.where(rejected, 0.0, self._weights(self.memory.times[-1]))
-        which = np.flatnonzero(weights)[-NEWEST:]
-        size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
-        return self._seen(which, weights, standard, size)
-
-    def _problem(
-        self, observed: Observed, model: gp.Model, pace: float, rates: Rates | None = None
-    ) -> Problem:
-        return Problem(*observed, self.coding.all_gaps, pace, kind_of(model), rates)
-
     def _fits_ago(self, motion: str) -> int:
         """Return how many learning steps ago the hyperparameters of a motion were improved."""
         before = {} if self.hyperparameters is None else self.hyperparameters["motions"]
@@ -287,8 +233,7 @@ class GPEngine(WarmStart):
             raise NoObservationsError("no observations yet; call tell() first")
         row = self._search(Request(0, time, context), explore=0.0)
         whole = np.append(row, self.coding.context_row(context))
-        if (origin := self.offsets.at(time)) is not None:
-            whole = whole - origin
+        whole = self.offsets.relative(whole, time)
         mean, deviation = self._back(*self._posterior(whole[None], time))
         return Peak(self.coding.parameters(row), float(mean[0]), float(deviation[0]))
 

@@ -16,8 +16,15 @@ from driftpeak.live._engines.engine import Engine
 from driftpeak.live._model import gp
 from driftpeak.live._model.change_points import Change, padded_changes
 from driftpeak.live._model.drift_models import kind_named, motions, prior_of, worths
-from driftpeak.live._model.hyperparameters import check_hyperparameters, default_model
-from driftpeak.live._model.observations import Memory, pad, places, size_for
+from driftpeak.live._model.hyperparameters import (
+    SIZES,
+    Problem,
+    check_hyperparameters,
+    default_model,
+    kind_of,
+)
+from driftpeak.live._model.likelihoods import Rates
+from driftpeak.live._model.observations import Memory, in_blocks, pad, places, size_for
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.records import Arrays, Sample
@@ -231,6 +238,18 @@ class GPBelief(Engine):
         noise = self._noise(standard)[which]
         return places(memory.rows[which], times, size, weights[which], noise), rewards
 
+    def _to_learn_from(self, standard: RobustScaler, rejected: Any) -> Observed:
+        """Return the newest observations that are not outliers, with standardised rewards."""
+        weights = np.where(rejected, 0.0, self._weights(self.memory.times[-1]))
+        which = np.flatnonzero(weights)[-NEWEST:]
+        size = size_for(len(which), self.memory.capacity, NEWEST, *SIZES)
+        return self._seen(which, weights, standard, size)
+
+    def _problem(
+        self, observed: Observed, model: gp.Model, pace: float, rates: Rates | None = None
+    ) -> Problem:
+        return Problem(*observed, self.coding.all_gaps, pace, kind_of(model), rates)
+
     def _noise(self, standard: RobustScaler) -> Vector:
         """Return the known noise variances in standard units; 0 where noise is learned."""
         known = self.memory.noise
@@ -239,15 +258,13 @@ class GPBelief(Engine):
 
     def _posterior(self, rows: Vector, time: float) -> tuple[Vector, Vector]:
         """Compute mean and deviation in standard units for any number of rows."""
-        size = next((size for size in ROWS if size >= len(rows)), ROWS[-1])
-        means, deviations = [np.zeros(0)], [np.zeros(0)]
-        for start in range(0, len(rows), size):
-            some = rows[start : start + size]
-            padded = np.pad(some, ((0, size - len(some)), (0, 0)))
-            moments = _posterior(self.model, self.known(time), None, padded, time - self.origin)
-            means.append(np.asarray(moments[0])[: len(some)])
-            deviations.append(np.asarray(moments[1])[: len(some)])
-        return np.concatenate(means), np.concatenate(deviations)
+        known, elapsed = self.known(time), time - self.origin
+
+        def moments(some: Vector) -> Any:
+            return _posterior(self.model, known, None, some, elapsed)
+
+        means, deviations = in_blocks(moments, rows, ROWS)
+        return means, deviations
 
     def _back(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
         """Return means and deviations in units of the rewards."""

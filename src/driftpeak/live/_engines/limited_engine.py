@@ -66,7 +66,7 @@ class QuantityEngine(GPEngine):
     """
 
     def __init__(self, policy: DriftingGP, setup: EngineSetup, limit: Limit) -> None:
-        self.limit, self.cautious = limit, bool(setup.safe) or setup.schedule is not None
+        self.limit, self.cautious = limit, setup.cautious
         super().__init__(policy, setup)
 
     def reset(self) -> None:
@@ -143,7 +143,7 @@ class LimitedEngine(GPEngine):
 
     def __init__(self, policy: DriftingGP, setup: EngineSetup) -> None:
         self.rules, self.safe, coding = setup.rules, setup.safe, setup.coding
-        self.cautious = bool(setup.safe) or setup.schedule is not None
+        self.cautious = setup.cautious
         start = next(iter(setup.safe), None) if setup.start is None else setup.start
         if start is not None:
             self.rules.check("start", start)
@@ -192,8 +192,7 @@ class LimitedEngine(GPEngine):
                 rows[:, column] = choice / last
                 rows = self.coding.snap(rows)
                 whole = np.column_stack([rows, np.tile(its_context, (len(rows), 1))])
-                if (origin := self.offsets.at(time)) is not None:
-                    whole = whole - origin
+                whole = self.offsets.relative(whole, time)
                 satisfied = [
                     q.chance(whole, time, contexts) >= q.required for q in self.quantities.values()
                 ]

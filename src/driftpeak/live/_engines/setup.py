@@ -74,6 +74,11 @@ class EngineSetup:
     moves: bool
     schedule: Schedule | None = None
 
+    @property
+    def cautious(self) -> bool:
+        """Whether all suggestions must meet the limits, as with a safe start or a schedule."""
+        return bool(self.safe) or self.schedule is not None
+
     def play(self, policy: "Policy") -> Engine:
         """Return the engine that runs a policy of `driftpeak.policies`.
 

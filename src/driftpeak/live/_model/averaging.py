@@ -39,7 +39,7 @@ intervals.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -53,8 +53,10 @@ from driftpeak.live._model.gp import (
     PaddedObservations,
     covariance_across,
     covariance_between,
+    whole,
 )
 from driftpeak.live._model.hyperparameters import NOISE, SHARE, TIMESCALE, VARIANCE, Problem, ranges
+from driftpeak.live._model.observations import in_blocks
 
 MEDIAN, SPREAD = 2.0, 2.0  # prior mean and deviation of the logarithm of the variance
 LEVEL = 10.0  # standard deviation of the level's prior, in those of the function
@@ -154,25 +156,17 @@ class Average:
         Returns:
             Both of shape `(m, r)`.
         """
-        size = next((size for size in sizes if size >= len(rows)), sizes[-1])
-        parts = [np.zeros((2, KEPT, 0))]
-        for start in range(0, len(rows), size):
-            some = rows[start : start + size]
-            padded = np.pad(some, ((0, size - len(some)), (0, 0)))
-            both = _moments(self.points, self.prior, problem, padded, time)
-            parts.append(np.array(both)[:, :, : len(some)])
-        means, deviations = np.concatenate(parts, axis=2)
+
+        def moments(some: Vector) -> Any:
+            return _moments(self.points, self.prior, problem, some, time)
+
+        means, deviations = in_blocks(moments, rows, sizes)
         return means, deviations
 
     def _costs(self, problem: Problem, points: Vector) -> Vector:
         """Return the costs of any number of points; infinite where they are not finite."""
-        all_costs = np.zeros(0)
-        for start in range(0, len(points), CHUNK):
-            some = points[start : start + CHUNK]
-            padded = np.pad(some, ((0, CHUNK - len(some)), (0, 0)), mode="edge")
-            costs = _costs(padded, self.prior, problem)
-            all_costs = np.append(all_costs, np.asarray(costs)[: len(some)])
-        return np.where(np.isfinite(all_costs), all_costs, np.inf)
+        costs = in_blocks(lambda some: _costs(some, self.prior, problem), points, (CHUNK,))
+        return np.where(np.isfinite(costs), costs, np.inf)
 
     def _first(self, problem: Problem, here: Vector) -> "Proposal":
         """Return the proposal around a mode, found by Newton's method."""
@@ -260,9 +254,9 @@ def _factor(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
 
     K includes the level.
     """
-    root = jnp.sqrt(places.weights) / jnp.sqrt(places.variances(model))
+    root = places.roots(model)
     among = covariance_between(model, places, places) + LEVEL**2 * model.variance
-    return root, jnp.linalg.cholesky(jnp.eye(len(root)) + root[:, None] * among * root[None, :])
+    return root, jnp.linalg.cholesky(whole(among, root))
 
 
 @compiled

@@ -18,7 +18,7 @@ residuals r from the older residuals. With the vector \(d\), which is \(\rho\) a
 change divides, and 1 for all others. Each candidate therefore needs only 12 x 12 matrices.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,16 @@ KEPT = GAIN / 2  # a change is dropped when it gains less, after the hyperparame
 
 Change = tuple[float, float]
 """Time and loss of a sudden change."""
+
+
+class Newest(NamedTuple):
+    """The m newest observations, sorted by time."""
+
+    residuals: Vector  # (m,): standardised rewards minus the level
+    errors: Vector  # (m,): errors of one-step forecasts, in standard deviations
+    rejected: np.ndarray  # (m,): whether each was rejected as an outlier
+    covariance: Vector  # (m, m), with noise
+    factor: Vector  # (m, m): Cholesky factor of the covariance given all older observations
 
 
 def padded_changes(changes: list[Change], origin: float) -> Vector:
@@ -84,9 +94,14 @@ def find_change(
     if len(place) == 0:
         return None
     rho = np.tile(CORRELATIONS, len(place) // len(CORRELATIONS))
-    gains, excess = _gains(
-        model, known, residuals[newest], newest, white, rejected[newest], place, rho
+    observed = Newest(
+        residuals[newest],
+        white,
+        rejected[newest],
+        _covariance(model, known, newest),
+        np.linalg.inv(np.asarray(known.whiten)[np.ix_(newest, newest)]),
     )
+    gains, excess = _gains(observed, place, rho)
     best = int(np.argmax(np.where(gains.min(axis=1) >= WITHOUT_ONE, gains[:, 0], -np.inf)))
     if gains[best].min() < WITHOUT_ONE or gains[best, 0] - excess < GAIN:
         return None
@@ -94,38 +109,33 @@ def find_change(
     return float(moment), float(-np.log(rho[best]))
 
 
-def _gains(
-    model: Model,
-    known: Conditioned,
-    residuals: Vector,
-    newest: np.ndarray,
-    white: Vector,
-    rejected: np.ndarray,
-    place: np.ndarray,
-    rho: Vector,
-) -> tuple[Any, float]:
+def _covariance(model: Model, known: Conditioned, newest: np.ndarray) -> Vector:
+    """Return the covariance of some observations, with their noise."""
+    some = PaddedObservations(*(np.asarray(part)[newest] for part in known.places))
+    noise = np.where(some.noise > 0, some.noise, model.noise_variance) / some.weights
+    among: Vector = np.asarray(_covariance_between(model, some, some)) + np.diag(noise)
+    return among
+
+
+def _gains(newest: Newest, place: np.ndarray, rho: Vector) -> tuple[Any, float]:
     """Return how much changes increase the log likelihood, and how much rejection does.
 
     Arguments:
-        model, known: as in `find_change`.
-        residuals, white, rejected: of the m newest observations, whose indices are `newest`.
+        newest: the m newest observations.
         place, rho: index of the first observation after each of n changes, and the correlation.
 
     Returns:
         For all observations and for all but each of the newest, in nats, shape `(n, 1 + m)`; and
         for outliers instead of a change, at least 0.
     """
-    some = PaddedObservations(*(np.asarray(part)[newest] for part in known.places))
-    noise = np.where(some.noise > 0, some.noise, model.noise_variance) / some.weights
-    among = np.asarray(_covariance_between(model, some, some)) + np.diag(noise)
-    lower = np.linalg.inv(np.asarray(known.whiten)[np.ix_(newest, newest)])
-    forecast, explained = residuals - lower @ white, among - lower @ lower.T
-    after = np.arange(len(newest)) >= place[:, None]
+    residuals, errors, rejected, among, lower = newest
+    covariance, apart = lower @ lower.T, lower @ errors
+    forecast, explained = residuals - apart, among - covariance
+    after = np.arange(len(residuals)) >= place[:, None]
     divided = after[:, :, None] != after[:, None, :]
     damping = np.where(after, rho[:, None], 1.0)
     both = np.where(divided, rho[:, None, None], 1.0) * among
     both = both - damping[:, :, None] * damping[:, None, :] * explained
-    covariance, apart = lower @ lower.T, lower @ white
     without, kept = _log_densities(covariance, apart), ~rejected
     others = _log_densities(covariance[np.ix_(kept, kept)], apart[kept])
     excess = float(others[0] - OUTLIER * rejected.sum() - without[0])

@@ -140,6 +140,10 @@ class PaddedObservations(NamedTuple):
         """Return the known or learned variance of the noise in each place, shape `(c,)`."""
         return jnp.where(self.noise > 0, self.noise, model.noise_variance)
 
+    def roots(self, model: Model) -> Array:
+        """Return 1 / noise deviation of each place, shape `(c,)`."""
+        return jnp.sqrt(self.weights) / jnp.sqrt(self.variances(model))
+
     def put(
         self, number: Any, row: AnyArray, time: Scalar, weight: Scalar, noise: Scalar
     ) -> "PaddedObservations":
@@ -223,11 +227,27 @@ def _solved(whiten: Array, residuals: AnyArray) -> Array:
     return (whiten @ residuals) @ whiten  # XLA would materialise a transpose: 12 times slower
 
 
+def whole(covariance: AnyArray, root: Array) -> Array:
+    """Return I + K / noise for a covariance K and 1 / noise deviation of each place."""
+    return jnp.eye(len(root)) + root[:, None] * covariance * root[None, :]
+
+
+def inverse_factor(covariance: AnyArray, root: Array) -> tuple[Array, Array]:
+    """Return the inverse Cholesky factor of K + noise, and the information in nats.
+
+    Arguments:
+        covariance: K.
+        root: 1 / noise deviation of each place, 0 in unused places.
+    """
+    lower = jnp.linalg.cholesky(whole(covariance, root))
+    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
+    return inverse * root[None, :], jnp.log(lower.diagonal()).sum()
+
+
 def whitened(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
     """Return 1 / noise deviation of each place, and I + K / noise."""
-    root = jnp.sqrt(places.weights) / jnp.sqrt(places.variances(model))
-    among = covariance_between(model, places, places)
-    return root, jnp.eye(len(root)) + root[:, None] * among * root[None, :]
+    root = places.roots(model)
+    return root, whole(covariance_between(model, places, places), root)
 
 
 def factor(model: Model, places: PaddedObservations) -> tuple[Array, Array, Array]:
@@ -235,16 +255,14 @@ def factor(model: Model, places: PaddedObservations) -> tuple[Array, Array, Arra
 
     C is I + K / noise.
     """
-    root, whole = whitened(model, places)
-    lower = jnp.linalg.cholesky(whole)
+    root, scaled = whitened(model, places)
+    lower = jnp.linalg.cholesky(scaled)
     return root, lower, jnp.log(lower.diagonal()).sum()
 
 
 def whitening(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
     """Return the inverse Cholesky factor of the covariance, and the information in nats."""
-    root, lower, information = factor(model, places)
-    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
-    return inverse * root[None, :], information
+    return inverse_factor(covariance_between(model, places, places), places.roots(model))
 
 
 def no_fantasies(known: Conditioned, size: int) -> Fantasies:
@@ -280,9 +298,7 @@ def add_fantasies(
     left = covariance_between(model, fantasies.places, block) - (cross.T @ fantasies.cross).T
     white = fantasies.whiten @ left
     among = covariance_between(model, block, block) - cross.T @ cross - white.T @ white
-    identity = jnp.eye(len(root))
-    lower = jnp.linalg.cholesky(identity + root[:, None] * among * root[None, :])
-    inverse = jax.scipy.linalg.solve_triangular(lower, identity, lower=True) * root[None, :]
+    inverse, _ = inverse_factor(among, root)
     rows = jax.lax.dynamic_update_slice(
         -inverse @ (white.T @ fantasies.whiten), inverse, (0, start)
     )

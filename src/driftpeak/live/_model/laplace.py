@@ -22,7 +22,9 @@ from driftpeak.live._model.gp import (
     PaddedObservations,
     covariance_across,
     covariance_between,
+    inverse_factor,
     lower_squared,
+    whole,
 )
 from driftpeak.live._model.likelihoods import Rates
 
@@ -52,7 +54,7 @@ def mode(
     def full_step(latent: Array) -> tuple[Array, Array]:
         precision = weights * rates.curvature(latent)
         root = jnp.sqrt(precision)
-        lower = jnp.linalg.cholesky(_whole(covariance, root))
+        lower = jnp.linalg.cholesky(whole(covariance, root))
         pull = precision * (latent - level) + weights * (rewards - rates.rate(latent))
         white = jax.scipy.linalg.cho_solve((lower, True), root * (covariance @ pull))
         solved = pull - root * white
@@ -88,9 +90,10 @@ def learn(model: Model, places: PaddedObservations, rewards: AnyArray, rates: Ra
     """Condition the process on rewards of shape `(c,)`, like `gp.learn` for Gaussian rewards."""
     covariance = covariance_between(model, places, places)
     at_mode = mode(covariance, model.level, places.weights, rewards, rates)
-    whiten, information = _factor(covariance, places, at_mode, rates)
+    curvature = rates.curvature(at_mode.latent)
+    whiten, information = inverse_factor(covariance, jnp.sqrt(places.weights * curvature))
     # the noise variances of the equivalent Gaussian observations
-    noise = 1 / jnp.maximum(rates.curvature(at_mode.latent), FAINTEST)
+    noise = 1 / jnp.maximum(curvature, FAINTEST)
     return Conditioned(places._replace(noise=noise), whiten, at_mode.solved, information)
 
 
@@ -142,27 +145,11 @@ def evidence(
     """
     covariance = covariance_between(model, places, places)
     at_mode = mode(covariance, model.level, places.weights, rewards, rates)
-    whiten, information = _factor(covariance, places, at_mode, rates)
+    root = jnp.sqrt(places.weights * rates.curvature(at_mode.latent))
+    whiten, information = inverse_factor(covariance, root)
     inverse = lower_squared(whiten)
     variance = covariance.diagonal() - jnp.sum((whiten @ covariance) ** 2, axis=0)
     slope = -0.5 * variance * places.weights * rates.bend(at_mode.latent)
     moved = slope - inverse @ (covariance @ slope)
     outer = jnp.outer(at_mode.solved, 0.5 * at_mode.solved + moved)
     return information - at_mode.value, inverse - outer - outer.T, at_mode.solved + moved
-
-
-def _factor(
-    covariance: Array, places: PaddedObservations, at_mode: Mode, rates: Rates
-) -> tuple[Array, Array]:
-    """Return the inverse factor of K + 1/W, and half the log determinant.
-
-    The determinant is the one of I + W^(1/2) K W^(1/2).
-    """
-    root = jnp.sqrt(places.weights * rates.curvature(at_mode.latent))
-    lower = jnp.linalg.cholesky(_whole(covariance, root))
-    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
-    return inverse * root[None, :], jnp.log(lower.diagonal()).sum()
-
-
-def _whole(covariance: AnyArray, root: Array) -> Array:
-    return jnp.eye(len(root)) + root[:, None] * covariance * root[None, :]

@@ -1,5 +1,6 @@
 """A bounded number of observations, sorted by time."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,26 @@ def pad(values: Vector, size: int) -> Vector:
 def size_for(count: int, *others: int) -> int:
     """Return the smallest size in `SIZES` or `others` that holds `count` observations."""
     return min(size for size in (*SIZES, *others) if size >= count)
+
+
+def in_blocks(compute: Callable[[Vector], Any], rows: Vector, sizes: Sequence[int]) -> Vector:
+    """Return the values of a compiled function for any number of rows.
+
+    Arguments:
+        compute: function of a block of rows; the last axis of its values belongs to the rows.
+        rows: shape `(m, d)`.
+        sizes: numbers of rows for which a program is compiled, increasing.
+
+    Returns:
+        Values of shape `(..., m)`.
+    """
+    size = next((size for size in sizes if size >= len(rows)), sizes[-1])
+    values = []
+    for start in range(0, max(len(rows), 1), size):
+        some = rows[start : start + size]
+        padded = np.pad(some, ((0, size - len(some)), (0, 0)))
+        values.append(np.asarray(compute(padded))[..., : len(some)])
+    return np.concatenate(values, axis=-1)
 
 
 class Memory:

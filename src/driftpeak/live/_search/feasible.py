@@ -24,9 +24,9 @@ from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.live._model.gp import Conditioned, Model, posterior
 from driftpeak.live._search.maximization import (
     BARRED,
+    CLIMBERS,
     Beliefs,
     Reachable,
-    Trials,
     age_unit,
     aged,
     bound,
@@ -41,7 +41,6 @@ from driftpeak.live._search.maximization import (
 )
 from driftpeak.live._space.discretization import Discretization
 
-CLIMBERS = 8
 STAGES = 8  # points on a path
 SLACK = 1e-9  # tolerance of a probability
 
@@ -144,14 +143,6 @@ class Situation(NamedTuple):
 
 
 @compiled
-def around(
-    beliefs: Beliefs, trials: Trials, discretization: Discretization, reachable: Reachable | None
-) -> tuple[Array, Array]:
-    """Return candidates, shape `(m, d)`, and the step length in each column."""
-    return look_around(beliefs, trials, discretization, reachable)
-
-
-@compiled
 def finalists(
     situation: Situation,
     candidates: AnyArray,
@@ -180,3 +171,7 @@ def best_of(situation: Situation, rows: AnyArray, allowed: AnyArray) -> Array:
 def chances(watched: Watched, rows: AnyArray) -> Array:
     """Compute the probability of meeting the limits at rows with context, shape `(m,)`."""
     return watched.expected(rows).probability()
+
+
+around = compiled(look_around)
+"""Candidates, shape `(m, d)`, and the step length in each column."""

@@ -131,14 +131,9 @@ class Searcher:
         if pool is not None:
             order = np.random.default_rng(self.seed).permutation(len(pool))
             row = pool[order[(number - 1) % len(order)]]
-            if reach is None:
-                return row
-            near = pool[((pool >= reach.lower) & (pool <= reach.upper)).all(axis=1)]
-            return near[np.argmin(((near - row) ** 2).sum(axis=1))]
-        row = coding.spread(self.sequence[(number - 1) % SOBOL])
-        if reach is None:
-            return row
-        return coding.discretization.within(row[None], reach.lower, reach.upper)[0]
+        else:
+            row = coding.spread(self.sequence[(number - 1) % SOBOL])
+        return row if reach is None else reach.nearest(coding, row)
 
     def trials(self, number: int) -> Trials:
         """Draw the random candidates of suggestion `number`."""
