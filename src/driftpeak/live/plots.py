@@ -1,6 +1,5 @@
 """Figures of a live optimiser, in the style of `driftpeak.plots`."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,16 +8,16 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 
 from driftpeak._core.errors import DriftpeakError, NoObservationsError
-from driftpeak.live._space.encoding import BoxCoding, FiniteCoding
+from driftpeak.live._space.encoding import FiniteCoding
 from driftpeak.live._space.parameters import Categorical, Integer, Numeric
-from driftpeak.live._study.clock import read_time, show_time
+from driftpeak.live._study.clock import read_time
 from driftpeak.live._study.suggestion import EstimatedPeak
-from driftpeak.live._views.bands import bands
+from driftpeak.live._views.bands import Context, track
 from driftpeak.live._views.diagnostics import forecasts
 from driftpeak.live._views.inspection import Inspectable
+from driftpeak.live._views.values import parameter_of, values_of
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
-Context = Mapping[str, object] | None
 MOMENTS = 60  # number of times at which the peak is estimated
 RESOLUTION = 101
 BEYOND = "may violate a limit"
@@ -39,13 +38,8 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
     """
     history = _history(optimizer)
     times = np.array([observation.number for observation in history])
-    moments = np.unique(np.linspace(times.min(), times.max(), MOMENTS))
     kind = history[-1].kind
-    asked = [show_time(float(moment), kind) for moment in moments]
-    its_context = _context(optimizer, context)
-    peaks = optimizer.peaks(asked, context=its_context)
-    each = [bands(optimizer, peak, its_context) for peak in peaks]
-    known = moments[len(moments) - len(peaks) :]
+    known, peaks, each = track(optimizer, MOMENTS, context)
     names = list(optimizer.coding.names)[:MOST]
     figure = new_figure(9.0, 1.1 + 1.6 * len(names))
     panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
@@ -252,13 +246,13 @@ def _context(optimizer: Inspectable, given: Context) -> Context:
 
 
 def _slice(optimizer: Inspectable, name: str, best: EstimatedPeak, time: Any, axes: Axes) -> None:
-    values, here = _values(optimizer, name), dict[str, Any](best)
+    values, here = values_of(optimizer.coding, name, RESOLUTION), dict[str, Any](best)
     settings = [optimizer.coding.moved(here, name, value) for value in values]
     its_context = best.context or None
     mean, _ = optimizer.belief(settings, time, context=its_context)
     band = optimizer.interval(settings, time, context=its_context)
     allowed = _allowed(optimizer, settings, time, its_context)
-    parameter = _parameter(optimizer, name)
+    parameter = parameter_of(optimizer.coding, name)
     if isinstance(parameter, Categorical):
         _bars(axes, [str(value) for value in values], mean, band, str(here[name]), allowed)
     else:
@@ -337,26 +331,9 @@ def _bars(axes: Axes, names: list[str], mean: Any, band: Any, best: str, allowed
     axes.set_xticks(place[::step], names[::step])
 
 
-def _parameter(optimizer: Inspectable, name: str) -> Any:
-    coding = optimizer.coding
-    return coding.box.parameters[name] if isinstance(coding, BoxCoding) else None
-
-
-def _values(optimizer: Inspectable, name: str) -> list[Any]:
-    """Return the values of a parameter at which a slice is drawn."""
-    coding, parameter = optimizer.coding, _parameter(optimizer, name)
-    if parameter is None:
-        assert isinstance(coding, FiniteCoding)
-        column = coding.names.index(name)
-        return [float(value) for value in np.unique(coding.domain.points[:, column])]
-    number = min(parameter.levels or RESOLUTION, RESOLUTION)
-    number = parameter.levels if isinstance(parameter, Categorical) else number
-    return list(dict.fromkeys(parameter.decode(float(u)) for u in np.linspace(0, 1, number)))
-
-
 def _place(optimizer: Inspectable, name: str, axes: Axes) -> Any:
     """Prepare the vertical axis for a parameter, and return a map from values to positions."""
-    parameter = _parameter(optimizer, name)
+    parameter = parameter_of(optimizer.coding, name)
     axes.set_ylabel(name)
     names: list[str] | None = None
     if isinstance(parameter, Categorical):

@@ -27,10 +27,8 @@ class EstimatedPeak(results.EstimatedPeak):
 
     def __init__(self, data: Values) -> None:
         mean, deviation = float_from_data(data["mean"]), float_from_data(data["deviation"])
-        context = data.get("context")
-        super().__init__(
-            time_from_data(data["time"]), mean, deviation, data["parameters"], None, context
-        )
+        time, context = time_from_data(data["time"]), data.get("context", {})
+        super().__init__(time, mean, deviation, data["parameters"], None, context)
         ends = (
             (float_from_data(data["low"]), float_from_data(data["high"])) if "low" in data else None
         )

@@ -5,7 +5,7 @@ by the library, whose messages name the accepted values.
 """
 
 import inspect
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
 from pydantic.json_schema import models_json_schema
@@ -15,6 +15,7 @@ from driftpeak.policies.catalogue import STORED
 
 MARK = "x-driftpeak-schema"
 REFERENCE = "#/components/schemas/{model}"
+Number = TypeVar("Number", int, float)
 Choice = str | int | float | bool
 When = dict[str, list[Choice] | Choice]
 WHEN = "Values of other parameters that make it active."
@@ -44,30 +45,29 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class FloatParameter(Part):
+class NumericParameter(Part, Generic[Number]):
+    """Base class of numeric parameters."""
+
+    type: str
+    low: Number
+    high: Number
+    log: bool = False
+    step: Number | None = None
+    max_step: float | None = Field(None, description="Largest change; with log a factor.")
+    max_rate: float | str | None = Field(None, description=RATE)
+    when: When | None = Field(None, description=WHEN)
+
+
+class FloatParameter(NumericParameter[float]):
     """A real parameter."""
 
     type: Literal["float"]
-    low: float
-    high: float
-    log: bool = False
-    step: float | None = None
-    max_step: float | None = Field(None, description="Largest change; with log a factor.")
-    max_rate: float | str | None = Field(None, description=RATE)
-    when: When | None = Field(None, description=WHEN)
 
 
-class IntegerParameter(Part):
+class IntegerParameter(NumericParameter[int]):
     """An integer parameter."""
 
     type: Literal["integer"]
-    low: int
-    high: int
-    log: bool = False
-    step: int | None = None
-    max_step: float | None = Field(None, description="Largest change; with log a factor.")
-    max_rate: float | str | None = Field(None, description=RATE)
-    when: When | None = Field(None, description=WHEN)
 
 
 class CategoricalParameter(Part):

@@ -309,17 +309,7 @@ class Study:
     def ask(
         self,
         time: Time | None = None,
-        *,
-        count: int,
-        context: Values | None = None,
-        fixed: Values | None = None,
-    ) -> list[Suggestion]: ...
-
-    @overload
-    def ask(
-        self,
-        time: Time | None,
-        count: int,
+        count: int = ...,
         *,
         context: Values | None = None,
         fixed: Values | None = None,

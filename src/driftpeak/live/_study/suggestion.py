@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from driftpeak._core.errors import rejected
 from driftpeak.live._space.parameters import ParameterValues, Value
 from driftpeak.live._study.clock import Kind, show_time
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
     from driftpeak.live._space.encoding import Coding
 
 
+def _copied(values: Mapping[str, Any] | None) -> dict[str, Any]:
+    return dict(values or {})
+
+
 class NamedValues(Mapping[str, Value]):
     """A mapping of parameters, with the values of the context in `context`. Base class.
 
@@ -20,15 +26,9 @@ class NamedValues(Mapping[str, Value]):
         parameters: the same values as a dictionary.
     """
 
-    def __init__(
-        self,
-        parameters: Mapping[str, Value],
-        coding: "Coding | None",
-        context: Mapping[str, Value] | None,
-    ) -> None:
-        self.parameters = dict(parameters)
-        self._coding = coding
-        self.context = dict(context or {})
+    parameters: ParameterValues
+    context: ParameterValues
+    _coding: "Coding | None"
 
     @property
     def index(self) -> int | None:
@@ -50,6 +50,7 @@ class NamedValues(Mapping[str, Value]):
         return f", context={self.context}" if self.context else ""
 
 
+@attrs.define(eq=False, repr=False, slots=False)
 class Suggestion(NamedValues):
     """A suggestion of `Optimizer.ask`: a mapping of parameters to sample next.
 
@@ -64,21 +65,14 @@ class Suggestion(NamedValues):
             the suggestion has the highest probability. None before the first measurements.
     """
 
-    def __init__(
-        self,
-        number: int,
-        time: Any,
-        parameters: Mapping[str, Value],
-        coding: "Coding | None" = None,
-        *,
-        hold: bool = False,
-        context: Mapping[str, Value] | None = None,
-        chances: Mapping[str, float] | None = None,
-        feasible: bool | None = None,
-    ) -> None:
-        super().__init__(parameters, coding, context)
-        self.chances, self.feasible = dict(chances or {}), feasible
-        self.id, self.time, self.hold = number, time, hold
+    id: int
+    time: Any
+    parameters: ParameterValues = attrs.field(converter=_copied)
+    _coding: "Coding | None" = None
+    hold: bool = attrs.field(default=False, kw_only=True)
+    context: ParameterValues = attrs.field(factory=dict, converter=_copied, kw_only=True)
+    chances: dict[str, float] = attrs.field(factory=dict, converter=_copied, kw_only=True)
+    feasible: bool | None = attrs.field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         hold = ", hold" if self.hold else ""
@@ -89,6 +83,7 @@ class Suggestion(NamedValues):
         )
 
 
+@attrs.define(eq=False, repr=False, slots=False)
 class EstimatedPeak(NamedValues):
     """An estimated peak of `Optimizer.best` or `peaks`: a mapping of parameters.
 
@@ -98,17 +93,12 @@ class EstimatedPeak(NamedValues):
         context: the context of the estimate; empty without a context.
     """
 
-    def __init__(
-        self,
-        time: Any,
-        mean: float,
-        deviation: float,
-        parameters: Mapping[str, Value],
-        coding: "Coding | None" = None,
-        context: Mapping[str, Value] | None = None,
-    ) -> None:
-        super().__init__(parameters, coding, context)
-        self.time, self.mean, self.deviation = time, mean, deviation
+    time: Any
+    mean: float
+    deviation: float
+    parameters: ParameterValues = attrs.field(converter=_copied)
+    _coding: "Coding | None" = None
+    context: ParameterValues = attrs.field(factory=dict, converter=_copied)
 
     def __repr__(self) -> str:
         return (

@@ -1,29 +1,30 @@
-"""Ranges of values of a parameter that are about as good as the estimated peak."""
+"""Estimated peaks over time, and ranges of values that are about as good."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from driftpeak.live._space.encoding import BoxCoding, FiniteCoding
-from driftpeak.live._space.parameters import Numeric
+from driftpeak.live._space.encoding import FiniteCoding
+from driftpeak.live._space.parameters import Categorical
+from driftpeak.live._study.clock import Time, show_time
 from driftpeak.live._study.suggestion import EstimatedPeak
 from driftpeak.live._views.inspection import Inspectable
+from driftpeak.live._views.values import parameter_of, values_of
 
 RESOLUTION = 41  # evaluated values of a parameter
 Context = Mapping[str, object] | None
+Bands = dict[str, tuple[float, float] | None]
 
 
-def bands(
-    optimizer: Inspectable, peak: EstimatedPeak, context: Context
-) -> dict[str, tuple[float, float] | None]:
+def bands(optimizer: Inspectable, peak: EstimatedPeak, context: Context) -> Bands:
     """Return the lowest and the highest value of each parameter that are about as good as a peak.
 
     The posterior mean of all values between them is within one standard deviation of the peak's,
     with the other parameters fixed. Only ordered parameters have a band, and only with a
     `DriftingGP`; it is None for others.
     """
-    ends: dict[str, tuple[float, float] | None] = dict.fromkeys(peak)
+    ends: Bands = dict.fromkeys(peak)
     if not optimizer._engine.looks_back:
         return ends
     values = {name: _values(optimizer, name, peak[name]) for name in peak}
@@ -46,6 +47,29 @@ def bands(
     return ends
 
 
+def track(
+    optimizer: Inspectable, count: int, context: Context, start: Time = None, end: Time = None
+) -> tuple[np.ndarray, list[EstimatedPeak], list[Bands]]:
+    """Return times, and the estimated peaks at these times with their bands.
+
+    Arguments:
+        optimizer: an optimiser with observations.
+        count: number of times; those before the stored observations are left out.
+        context: the context; by default the context of the newest reward.
+        start, end: range of the times; by default the range of the history.
+    """
+    history = optimizer.history()
+    seen = [observation.number for observation in history]
+    first = min(seen) if start is None else optimizer._state.time_to_look(start)
+    last = max(seen) if end is None else optimizer._state.time_to_look(end)
+    times = np.unique(np.linspace(min(first, last), max(first, last), count))
+    if context is None:
+        context = history[-1].context or None
+    moments = [show_time(float(time), history[-1].kind) for time in times]
+    peaks = optimizer.peaks(moments, context=context)
+    return times[len(times) - len(peaks) :], peaks, [bands(optimizer, p, context) for p in peaks]
+
+
 def _around(good: np.ndarray, here: int) -> tuple[int, int]:
     """Return the ends of the run of true values around an index."""
     low = high = here
@@ -59,15 +83,7 @@ def _around(good: np.ndarray, here: int) -> tuple[int, int]:
 def _values(optimizer: Inspectable, name: str, here: Any) -> list[Any]:
     """Return sorted values of a parameter, including the peak's; none if it is not ordered."""
     coding = optimizer.coding
-    if isinstance(coding, BoxCoding):
-        parameter = coding.box.parameters[name]
-        if not isinstance(parameter, Numeric):
-            return []
-        values = [parameter.decode(float(u)) for u in np.linspace(0, 1, RESOLUTION)]
-    elif isinstance(coding, FiniteCoding) and not coding.named:
-        column = np.unique(coding.domain.points[:, coding.names.index(name)])
-        places = np.unique(np.linspace(0, len(column) - 1, RESOLUTION).round().astype(int))
-        values = column[places].tolist()
-    else:
+    named = isinstance(coding, FiniteCoding) and coding.named
+    if named or isinstance(parameter_of(coding, name), Categorical):
         return []
-    return sorted({*values, here})
+    return sorted({*values_of(coding, name, RESOLUTION), here})
