@@ -4,7 +4,6 @@ A fleet is created with `dp.Fleet(storage=...)` in the storage of the service. T
 changes it; other processes may read it.
 """
 
-import asyncio
 from collections.abc import Callable
 from io import BytesIO
 from typing import Annotated, Any, Literal, TypeVar
@@ -17,9 +16,9 @@ from driftpeak._core.errors import DriftpeakError, StorageError, StudyNotFoundEr
 from driftpeak.fleet import Fleet, Suggestions
 from driftpeak.fleet._log import holds_study, is_fleet
 from driftpeak.service._names import NAME, WORDS, is_name
-from driftpeak.service._problems import WAIT, ProblemError, documented, in_words
+from driftpeak.service._problems import ProblemError, documented, in_words
 from driftpeak.service._schemas import Body, Number, Whole
-from driftpeak.service._studies import Studies
+from driftpeak.service._studies import Studies, Turns
 
 Result = TypeVar("Result")
 ARROW = "application/vnd.apache.arrow.stream"
@@ -74,13 +73,10 @@ class Summary(BaseModel):
     worst: list[dict[str, Any]]
 
 
-class OpenFleet:
+class OpenFleet(Turns):
     """An open fleet; one request at a time uses it."""
 
-    def __init__(self) -> None:
-        self.fleet: Fleet | None = None
-        self.lock = asyncio.Lock()
-        self.waiting = 0
+    fleet: Fleet | None = None
 
 
 class Fleets:
@@ -109,10 +105,6 @@ class Fleets:
         if not is_name(name) or name not in await self._studies.names():
             raise missing
         opened, most = self._open.setdefault(name, OpenFleet()), self._studies.limits.waiting
-        if opened.waiting >= most:
-            raise ProblemError(
-                "busy", f"{most} requests wait for fleet {name!r}; try again later", WAIT
-            )
 
         def run() -> Result:
             if opened.fleet is None:
@@ -122,16 +114,12 @@ class Fleets:
                 opened.fleet = Fleet.load(store)
             return act(opened.fleet)
 
-        opened.waiting += 1
-        try:
-            async with opened.lock:
-                try:
-                    return await self._studies.compute(run)
-                except StorageError:  # read again by the next request
-                    opened.fleet = None
-                    raise
-        finally:
-            opened.waiting -= 1
+        async with opened.turn(f"fleet {name!r}", most):
+            try:
+                return await self._studies.compute(run)
+            except StorageError:  # read again by the next request
+                opened.fleet = None
+                raise
 
 
 async def _fleets(request: Request) -> Fleets:

@@ -10,6 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from driftpeak._core.errors import LARGEST_WHOLE, DriftpeakError, rejected
 from driftpeak.live import Optimizer
+from driftpeak.live._optimizer import ARGUMENTS, OPTIONS
 from driftpeak.live._views.diagnostics import calibration
 from driftpeak.service import _schemas as bodies
 from driftpeak.service._create import make_optimizer
@@ -28,7 +29,6 @@ from driftpeak.service._track import track
 
 MOST_ROWS = 1_000  # in a page of history
 MOST_MOMENTS = 200  # times of estimated peaks
-HEAD = {"format", "version", "name", "id", "space", "maximize", "policy", "seed", "horizon"}
 
 router = APIRouter(prefix="/api", responses=documented(400, 401, 403, 429, 500, 503))
 OF_A_STUDY = documented(404, 422)
@@ -361,8 +361,8 @@ def _description(study: OpenStudy) -> dict[str, Any]:
     stored, counts = study.index.description, study.index.counts()
     return {
         "name": study.name,
-        **{key: stored[key] for key in ("space", "maximize", "policy", "seed", "horizon")},
-        "options": {key: value for key, value in stored.items() if key not in HEAD},
+        **{key: stored[key] for key in (*ARGUMENTS, "policy")},
+        "options": {key: stored[key] for key in OPTIONS if key in stored},
         **counts._asdict(),
     }
 

@@ -8,8 +8,9 @@ count towards this number, so that a slow study never blocks another.
 import asyncio
 import os
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import jax
@@ -34,14 +35,37 @@ GONE = StorageError, StudyNotFoundError  # after these, a study is read again
 FURTHER = 2**20  # bytes of an optimiser without its arrays
 
 
-class OpenStudy:
+class Turns:
+    """Requests for one study or fleet, of which one at a time is served. Base class."""
+
+    def __init__(self) -> None:
+        self.waiting = 0  # requests, with the one that is served
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def turn(self, what: str, most: int) -> AsyncIterator[None]:
+        """Wait for this request's turn.
+
+        Raises:
+            ProblemError: `most` requests wait already.
+        """
+        if self.waiting >= most:
+            raise ProblemError("busy", f"{most} requests wait for {what}; try again later", WAIT)
+        self.waiting += 1
+        try:
+            async with self._lock:
+                yield
+        finally:
+            self.waiting -= 1
+
+
+class OpenStudy(Turns):
     """The parts of a study that are in memory."""
 
     def __init__(self, name: str, index: StudyIndex) -> None:
+        super().__init__()
         self.name, self.index = name, index
         self.optimizer: Optimizer | None = None
-        self.lock = asyncio.Lock()  # one computation at a time
-        self.waiting = 0
         self.size = 0
         self.listeners: set[asyncio.Event] = set()
 
@@ -205,26 +229,16 @@ class Studies:
 
     async def _with(self, study: OpenStudy, act: Callable[[], Result]) -> Result:
         """Run a computation with a study, one at a time for each study."""
-        if study.waiting >= self.limits.waiting:
-            raise ProblemError(
-                "busy",
-                f"{study.waiting} requests wait for study {study.name!r}; try again later",
-                WAIT,
-            )
-        study.waiting += 1
-        try:
-            async with study.lock:
-                if study.name in self._opened:
-                    self._opened.move_to_end(study.name)
-                try:
-                    return await self.compute(act)
-                except GONE:
-                    self._drop(study)
-                    raise
-                finally:
-                    self._make_room(study)
-        finally:
-            study.waiting -= 1
+        async with study.turn(f"study {study.name!r}", self.limits.waiting):
+            if study.name in self._opened:
+                self._opened.move_to_end(study.name)
+            try:
+                return await self.compute(act)
+            except GONE:
+                self._drop(study)
+                raise
+            finally:
+                self._make_room(study)
 
     async def compute(self, act: Callable[[], Result]) -> Result:
         """Run a computation in a thread, when fewer than `AT_ONCE` others are running.
