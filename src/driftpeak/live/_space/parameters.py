@@ -116,6 +116,12 @@ class Numeric(Parameter):
             return math.log(number / self.low) / math.log(self.high / self.low)
         return (number - self.low) / (self.high - self.low)
 
+    def at(self, place: Any) -> Any:
+        """Return the real numbers at positions in [0, 1]: a number or an array."""
+        if self.log:
+            return self.low * (self.high / self.low) ** place
+        return self.low + place * (self.high - self.low)
+
     @property
     def levels(self) -> int:
         apart = self.step or self.unit
@@ -156,22 +162,23 @@ class Numeric(Parameter):
         if self.log:
             ratio = math.log(self.high / self.low)
             rate = math.inf if self.max_rate is None else math.log(self._rate) * elapsed
-            factor = math.exp(min(rate, share * ratio, ratio))
-            factor = min(factor, self.max_step or factor)
-            low, high = max(value / factor, self.low), min(value * factor, self.high)
-            while high / value > factor:
-                high = math.nextafter(high, value)
-            while value / low > factor:
-                low = math.nextafter(low, value)
-            return low, high
-        farthest = math.inf if self.max_rate is None else self._rate * elapsed
-        farthest = min(farthest, share * (self.high - self.low), self.max_step or math.inf)
-        low, high = max(value - farthest, self.low), min(value + farthest, self.high)
-        while high - value > farthest:
+            farthest = math.exp(min(rate, share * ratio, ratio))
+            farthest = min(farthest, self.max_step or farthest)
+            low, high = value / farthest, value * farthest
+        else:
+            farthest = math.inf if self.max_rate is None else self._rate * elapsed
+            farthest = min(farthest, share * (self.high - self.low), self.max_step or math.inf)
+            low, high = value - farthest, value + farthest
+        low, high = max(low, self.low), min(high, self.high)
+        while self._apart(high, value) > farthest:
             high = math.nextafter(high, value)
-        while value - low > farthest:
+        while self._apart(value, low) > farthest:
             low = math.nextafter(low, value)
         return low, high
+
+    def _apart(self, larger: Any, smaller: Any) -> Any:
+        """Return the distance between two values; with log their ratio."""
+        return larger / smaller if self.log else larger - smaller
 
     def _may_step(self, value: float, number: int) -> bool:
         """Return whether a level is within `max_step` of a value in exact decimal arithmetic."""
@@ -179,13 +186,11 @@ class Numeric(Parameter):
             return True
         here, there = _exact(value), _exact(self._level(number))
         limit, apart = _exact(self.max_step), _exact(self.step or self.unit)
-        if self.log:
-            return max(here / there, there / here) <= limit
         # between levels, compare their numbers: the last level may be off by a rounding error
         own = round((value - self.low) / float(apart))
-        if value == self._level(own):
+        if not self.log and value == self._level(own):
             return abs(number - own) <= max(limit // apart, 1)
-        return abs(there - here) <= limit
+        return bool(self._apart(max(here, there), min(here, there)) <= limit)
 
     def _level(self, number: int) -> Any:
         """Return the decimal value after `number` steps: 0.3 rather than 0.1 + 0.1 + 0.1."""
@@ -264,11 +269,7 @@ class Float(Numeric):
     def decode(self, place: float) -> float:
         if self.step is not None:
             return self._level(round(place * (self.levels - 1)))
-        if self.log:
-            value = self.low * (self.high / self.low) ** place
-        else:
-            value = self.low + place * (self.high - self.low)
-        return float(min(max(value, self.low), self.high))
+        return float(min(max(self.at(place), self.low), self.high))
 
 
 @attrs.frozen(init=False, repr=False)
@@ -334,8 +335,7 @@ class Integer(Numeric):
 
     def decode(self, place: float) -> int:
         if self.log:
-            value = round(self.low * (self.high / self.low) ** place)
-            return min(max(value, self.low), self.high)
+            return min(max(round(self.at(place)), self.low), self.high)
         return self.low + round(place * (self.levels - 1)) * (self.step or 1)
 
 

@@ -276,8 +276,4 @@ def _values(coding: Coding, column: int, rows: Vector) -> Vector:
         return points.min() + place * (points.max() - points.min())
     assert isinstance(coding, BoxCoding)
     parameter = coding.box.parameters[coding.names[column]]
-    if not isinstance(parameter, Numeric):
-        return np.zeros(len(rows))
-    if parameter.log:
-        return parameter.low * (parameter.high / parameter.low) ** place
-    return parameter.low + place * (parameter.high - parameter.low)
+    return parameter.at(place) if isinstance(parameter, Numeric) else np.zeros(len(rows))
