@@ -220,13 +220,16 @@ class GPEngine(ChangeDetection, WarmStart):
     def expected(self, sample: Sample) -> tuple[float, float] | None:
         if len(self.memory) < self.initial:
             return None  # too few rewards to estimate their scale
-        mean, deviation = self._posterior(self._rows([sample.setting], sample.time), sample.time)
+        latent = self._posterior(self._rows([sample.setting], sample.time), sample.time)
+        mean, deviation = self._with_noise(*latent, sample)
+        return float(mean[0]), float(deviation[0])
+
+    def _with_noise(self, mean: Vector, deviation: Vector, sample: Sample) -> tuple[Vector, Vector]:
+        """Return mean and deviation of a reward from the moments of the function."""
         own = self.model.noise_variance
         if sample.noise is not None:
             own = np.clip(sample.noise / self.standard.scale, QUIETEST, 1 / QUIETEST) ** 2
-        whole = np.sqrt(deviation**2 + own)
-        mean, whole = self.standard.back(mean, whole)
-        return float(mean[0]), float(whole[0])
+        return self.standard.back(mean, np.sqrt(deviation**2 + own))
 
     def peak(self, time: float, context: ParameterValues) -> Peak:
         if len(self.memory) == 0:

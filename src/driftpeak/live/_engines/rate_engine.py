@@ -86,12 +86,8 @@ class RateEngine(GPEngine):
             known = _append(self.model, known, number, *new, self.rates)
         return known
 
-    def expected(self, sample: Sample) -> tuple[float, float] | None:
-        if len(self.memory) < self.initial:
-            return None
-        latent = self._posterior(self._rows([sample.setting], sample.time), sample.time)
-        mean, deviation = self.rates.spread(*latent, sample.trials or 1)
-        return float(mean[0]), float(deviation[0])
+    def _with_noise(self, mean: Vector, deviation: Vector, sample: Sample) -> tuple[Vector, Vector]:
+        return self.rates.spread(mean, deviation, sample.trials or 1)
 
     def _back(self, means: Vector, deviations: Vector) -> tuple[Vector, Vector]:
         mean, variance = self.rates.moments(means, deviations)

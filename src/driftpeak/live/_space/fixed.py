@@ -18,9 +18,9 @@ def clean_fixed(coding: Coding, given: object) -> ParameterValues:
     """
     if is_nothing(given):
         return {}
+    values = known_names(given, coding.names, "fixed")
     if isinstance(coding, BoxCoding):
         fixed: ParameterValues = {}
-        values = known_names(given, coding.names, "fixed")
         for name, parameter in coding.box.parameters.items():
             if name not in values:
                 continue
@@ -32,7 +32,6 @@ def clean_fixed(coding: Coding, given: object) -> ParameterValues:
             fixed[name] = parameter.clean(name, values[name])
         return fixed
     assert isinstance(coding, FiniteCoding)
-    values = known_names(given, coding.names, "fixed")
     if coding.named:
         return coding.clean(values)
     return {name: _coordinate(coding, name, value) for name, value in values.items()}
