@@ -127,14 +127,8 @@ async def _fleets(request: Request) -> Fleets:
     return fleets
 
 
-async def _name(
-    name: Annotated[str, Path(pattern=NAME, description=f"Name of the fleet: {WORDS}.")],
-) -> str:
-    return name
-
-
 All = Annotated[Fleets, Depends(_fleets)]
-Name = Annotated[str, Depends(_name)]
+Name = Annotated[str, Path(pattern=NAME, description=f"Name of the fleet: {WORDS}.")]
 router = APIRouter(prefix="/api/fleets", responses=documented(400, 401, 403, 429, 500, 503))
 OF_A_FLEET = documented(404, 422)
 CHANGING = documented(404, 408, 413, 415, 422)

@@ -40,12 +40,6 @@ async def _studies(request: Request) -> Studies:  # async: otherwise each call n
     return studies
 
 
-async def _name(
-    name: Annotated[str, Path(pattern=NAME, description=f"Name of the study: {WORDS}.")],
-) -> str:
-    return name
-
-
 async def _context(
     context: Annotated[
         str | None,
@@ -64,7 +58,7 @@ async def _context(
 
 
 All = Annotated[Studies, Depends(_studies)]
-Name = Annotated[str, Depends(_name)]
+Name = Annotated[str, Path(pattern=NAME, description=f"Name of the study: {WORDS}.")]
 Context = Annotated[dict[str, Any] | None, Depends(_context)]
 When = Annotated[str | None, Query(max_length=100, description=f"{bodies.MOMENT}.")]
 After = Annotated[
