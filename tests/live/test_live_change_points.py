@@ -117,10 +117,9 @@ def test_gains_are_differences_of_dense_log_likelihoods(seed, earlier):
     process = model(before)
     known = learn(process, places(rows[:, None], times, 32), pad(rewards, 32))
     newest, residuals = np.arange(14, 26), pad(rewards, 32) - 0.2
-    white = np.asarray(known.whiten)[newest] @ residuals
     place, rho = np.array([3, 9]), np.array([0.3, 0.9])
-    seen = residuals[newest], newest, white, np.zeros(12, bool)
-    gains, excess = detection._gains(process, known, *seen, place, rho)
+    seen = detection.Newest.of(process, known, newest, residuals, np.zeros(26, bool))
+    gains, excess = detection._gains(seen, place, rho)
     assert excess == 0
     for row, (first, share) in enumerate(zip(place, rho, strict=True)):
         moment = times[[13 + first, 14 + first]].mean()
@@ -188,13 +187,14 @@ def test_the_evidence_for_outliers_is_dense():
     rewards[[20, 23]] = 9.0, -9.0
     known = learn(model(), places(rows[:, None], times, 32), pad(rewards, 32))
     newest, residuals = np.arange(14, 26), pad(rewards, 32) - 0.2
-    white, rejected = np.asarray(known.whiten)[newest] @ residuals, np.isin(newest, (20, 23))
-    seen = residuals[newest], newest, white, rejected, np.array([3]), np.array([0.3])
+    rejected = np.isin(np.arange(26), (20, 23))
+    seen = detection.Newest.of(model(), known, newest, residuals, rejected)
+    found = detection._gains(seen, np.array([3]), np.array([0.3]))[1]
     whole = dense(model(), rows, times) + 0.05 * np.eye(26)
     kept = np.setdiff1d(np.arange(26), (20, 23))
     fewer = log_density(whole[np.ix_(kept, kept)], rewards[kept] - 0.2, None)
     excess = fewer - 2 * detection.OUTLIER - log_density(whole, rewards - 0.2, None)
-    np.testing.assert_allclose(detection._gains(model(), known, *seen)[1], excess, rtol=1e-9)
+    np.testing.assert_allclose(found, excess, rtol=1e-9)
 
 
 def test_simultaneous_observations_are_not_divided():

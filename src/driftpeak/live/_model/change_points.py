@@ -53,6 +53,18 @@ class Newest(NamedTuple):
     covariance: Vector  # (m, m), with noise
     factor: Vector  # (m, m): Cholesky factor of the covariance given all older observations
 
+    @staticmethod
+    def of(
+        model: Model, known: Conditioned, which: np.ndarray, residuals: Vector, rejected: np.ndarray
+    ) -> "Newest":
+        """Return the observations with the indices `which`; the other arguments are of all."""
+        some = PaddedObservations(*(np.asarray(part)[which] for part in known.places))
+        noise = np.where(some.noise > 0, some.noise, model.noise_variance) / some.weights
+        among = np.asarray(_covariance_between(model, some, some)) + np.diag(noise)
+        whiten = np.asarray(known.whiten)[which]
+        factor = np.linalg.inv(whiten[:, which])
+        return Newest(residuals[which], whiten @ residuals, rejected[which], among, factor)
+
 
 def padded_changes(changes: list[Change], origin: float) -> Vector:
     """Return the newest changes as `Model.changes`, with times relative to an origin."""
@@ -94,27 +106,12 @@ def find_change(
     if len(place) == 0:
         return None
     rho = np.tile(CORRELATIONS, len(place) // len(CORRELATIONS))
-    observed = Newest(
-        residuals[newest],
-        white,
-        rejected[newest],
-        _covariance(model, known, newest),
-        np.linalg.inv(np.asarray(known.whiten)[np.ix_(newest, newest)]),
-    )
-    gains, excess = _gains(observed, place, rho)
+    gains, excess = _gains(Newest.of(model, known, newest, residuals, rejected), place, rho)
     best = int(np.argmax(np.where(gains.min(axis=1) >= WITHOUT_ONE, gains[:, 0], -np.inf)))
     if gains[best].min() < WITHOUT_ONE or gains[best, 0] - excess < GAIN:
         return None
     moment = (times[place[best] - 1] + times[place[best]]) / 2
     return float(moment), float(-np.log(rho[best]))
-
-
-def _covariance(model: Model, known: Conditioned, newest: np.ndarray) -> Vector:
-    """Return the covariance of some observations, with their noise."""
-    some = PaddedObservations(*(np.asarray(part)[newest] for part in known.places))
-    noise = np.where(some.noise > 0, some.noise, model.noise_variance) / some.weights
-    among: Vector = np.asarray(_covariance_between(model, some, some)) + np.diag(noise)
-    return among
 
 
 def _gains(newest: Newest, place: np.ndarray, rho: Vector) -> tuple[Any, float]:
