@@ -129,8 +129,10 @@ def test_another_kind_of_file_is_refused(tmp_path):
     with pytest.raises(dp.StorageError, match="must hold a fleet in format fleet-1"):
         dp.Fleet.load(tmp_path / "study")
     make(tmp_path / "fleet")
-    with pytest.raises(dp.StorageError, match="got format fleet-1"):
+    with pytest.raises(dp.StudyNotFoundError, match="has no study, but a fleet"):
         dp.Optimizer.load(tmp_path / "fleet")
+    with pytest.raises(dp.StudyNotFoundError, match="has no study, but a fleet"):
+        dp.Optimizer(PRIOR.domain, maximize=True, policy=POLICY, storage=tmp_path / "fleet")
     with pytest.raises(dp.StudyMismatchError, match="another late"):
         dp.Fleet(PRIOR.domain, 3, policy=POLICY, late=5, storage=tmp_path / "fleet")
     with pytest.raises(dp.StudyNotFoundError, match="there is no fleet"):

@@ -46,6 +46,13 @@ def test_asks_and_tells_are_those_of_the_library(served, tmp_path):
         np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.parametrize("path", ["", "/history"])
+def test_a_fleet_is_not_a_study(served, path):
+    status, _, found = served.get(f"/api/studies/shop{path}")
+    assert status == 404
+    assert found["detail"] == "'shop' is a fleet, not a study. Use /api/fleets/shop"
+
+
 def test_arrow(served):
     pa = pytest.importorskip("pyarrow")
     pytest.importorskip("pyarrow.ipc")

@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from driftpeak._core.errors import DriftpeakError, StorageError, StudyNotFoundError, shown
+from driftpeak.fleet._log import is_fleet
 from driftpeak.live import Optimizer
 from driftpeak.live._study.events import Event, Told
 from driftpeak.service._limits import Limits
@@ -156,7 +157,10 @@ class Studies:
     def _open(self, name: str) -> StudyIndex:
         if name not in self.place.names():
             raise StudyNotFoundError(f"there is no study {name!r} here")
-        return StudyIndex(self.place.store(name))
+        store = self.place.store(name)
+        if is_fleet(store):
+            raise StudyNotFoundError(f"{name!r} is a fleet, not a study. Use /api/fleets/{name}")
+        return StudyIndex(store)
 
     async def create(self, name: str, make: Callable[[Any], Optimizer]) -> bool:
         """Create a study, or check that the existing study has equal arguments.

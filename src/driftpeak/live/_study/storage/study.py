@@ -338,10 +338,13 @@ def check_format(description: dict[str, Any], store: Store) -> None:
     """Check the format and the types of a study's description.
 
     Raises:
+        StudyNotFoundError: the store has a fleet.
         StorageCorruptError: a field is missing or has another type.
         StorageError: another version of driftpeak wrote the study in another format.
     """
     stated = description.get
+    if str(stated("format")).startswith("fleet"):
+        raise StudyNotFoundError(f"{store.where} has no study, but a fleet. Use dp.Fleet.load")
     if stated("format") != FORMAT:
         raise StorageError(
             f"study {stated('name')!r} in {store.where} must have format {FORMAT} for this "
