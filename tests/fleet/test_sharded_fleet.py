@@ -122,9 +122,9 @@ def test_a_killed_worker_loses_no_acknowledged_observation(tmp_path):
             fleet.predict(time=50.0)
         found += play(fleet, 7, 9)
         cluster.scale(5)
-        own.wait_for_workers(len(own.scheduler_info()["workers"]) + 1, timeout=120)
+        own.wait_for_workers(4, timeout=300)  # one of them may still be the killed one
         found += play(fleet, 9, 12)
-        assert len(set(fleet.places)) == 3  # the new worker has a shard if two had three
+        assert len(set(fleet.places)) == 3
         assert_equal(found, whole)
         acknowledged = sum(used.sum() + recorded.sum() for *_, used, recorded in found)
         del fleet
