@@ -101,7 +101,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)  # what the markers leave
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep a part of the tests for a second interpreter, and all tests of the files in `WHOLE`."""
+    """Keep every N-th test, and all tests of pages and of the files in `WHOLE`."""
     every = config.getoption("every")
     number = count()
     chosen, left_out = [], []

@@ -21,6 +21,8 @@ SIZES = (16, CHUNK, 4 * CHUNK)
 """Sizes of batches: a batch is padded to the next of them, so that few programs are compiled."""
 ASK, TELL = 0, 1
 """Kinds of steps that are replayed."""
+StepArrays = tuple[Int[Array, "b s"], Int[Array, "b s"], Float[Array, "b s"], Float[Array, "b s"]]
+"""Kinds, arms, rewards and times of s steps of b members."""
 
 
 @partial(jax.jit, static_argnums=0)
@@ -73,11 +75,11 @@ def ask(
     after, query = _decide(player, states, times, among)
     most = pending[2].max()
 
-    def imagined() -> Any:
+    def with_fantasies() -> Any:
         assumed = _fantasised(player, states, pending, most)
         return jnp.where(pending[2] > 0, _decide(player, assumed, times, among)[1], query)
 
-    query = jax.lax.cond(most > 0, imagined, lambda: query)
+    query = jax.lax.cond(most > 0, with_fantasies, lambda: query)
     changed = layout.pack(after, changed_only=True) if layout.changed else jnp.zeros((len(rows), 0))
     return changed, query
 
@@ -107,14 +109,10 @@ def replay(
     layout: Layout,
     player: Player[Any],
     rows: Float[Array, "b w"],
-    steps: Any,
+    steps: StepArrays,
     counts: Int[Array, " b"],
 ) -> Float[Array, "b w"]:
-    """Return the states after the first `counts` steps of each member.
-
-    Arguments:
-        steps: kinds, arms, rewards and times, each of shape `(b, s)`.
-    """
+    """Return the states after the first `counts` steps of each member."""
     advance = jax.vmap(partial(_advance, player))
 
     def step(number: Any, states: Any) -> Any:
@@ -129,15 +127,12 @@ def errors(
     layout: Layout,
     player: Player[Any],
     rows: Float[Array, "b w"],
-    steps: Any,
+    steps: StepArrays,
     counts: Int[Array, " b"],
 ) -> tuple[Float[Array, " b"], Int[Array, " b"]]:
     """Return the sum of squared standardised errors of one-step forecasts, and their number.
 
     The forecasts are those of the rewards among the first `counts` steps of each member.
-
-    Arguments:
-        steps: as for `replay`.
     """
 
     def one(state: Any, kind: Any, arm: Any, reward: Any, time: Any) -> Any:

@@ -12,9 +12,10 @@ from driftpeak.live._space.encoding import FiniteCoding
 from driftpeak.live._space.parameters import Categorical, Integer, Numeric
 from driftpeak.live._study.clock import read_time
 from driftpeak.live._study.suggestion import EstimatedPeak
-from driftpeak.live._views.bands import Context, track
+from driftpeak.live._views.bands import Context
 from driftpeak.live._views.diagnostics import forecasts
 from driftpeak.live._views.inspection import Inspectable
+from driftpeak.live._views.track import peaks_over_time
 from driftpeak.live._views.values import parameter_of, values_of
 from driftpeak.plots import BAND, COLOURS, new_figure, tidy
 
@@ -39,7 +40,7 @@ def track_figure(optimizer: Inspectable, *, context: Context = None, title: str 
     history = _history(optimizer)
     times = np.array([observation.number for observation in history])
     kind = history[-1].kind
-    known, peaks, each = track(optimizer, MOMENTS, context)
+    known, peaks, each = peaks_over_time(optimizer, MOMENTS, context)
     names = list(optimizer.coding.names)[:MOST]
     figure = new_figure(9.0, 1.1 + 1.6 * len(names))
     panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]

@@ -3,11 +3,12 @@
 from typing import Any
 
 from driftpeak.live import Optimizer
-from driftpeak.live._views import bands as views
+from driftpeak.live._views.bands import Bands, Context
+from driftpeak.live._views.track import peaks_over_time
 
 
 def track(
-    optimizer: Optimizer, start: Any, end: Any, count: int, context: views.Context
+    optimizer: Optimizer, start: Any, end: Any, count: int, context: Context
 ) -> list[dict[str, Any]]:
     """Return the estimated peaks at `count` times from `start` to `end`.
 
@@ -15,11 +16,11 @@ def track(
     """
     if not optimizer.history():
         return []
-    _, peaks, bands = views.track(optimizer, count, context, start, end)
+    _, peaks, bands = peaks_over_time(optimizer, count, context, start, end)
     return [vars(peak) | {"band": _data(each)} for peak, each in zip(peaks, bands, strict=True)]
 
 
-def _data(bands: views.Bands) -> dict[str, Any]:
+def _data(bands: Bands) -> dict[str, Any]:
     return {
         name: dict(zip(("low", "high"), band or (None, None), strict=True))
         for name, band in bands.items()

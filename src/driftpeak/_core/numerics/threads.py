@@ -33,8 +33,8 @@ def single_threaded_lapack() -> Iterator[None]:
 @cache
 def _controller() -> Any:
     """Return the loaded libraries: searching for them at each call would take 2 ms."""
-    # JAX calls LAPACK through SciPy, which must be loaded to be limited. Imported late, because it
-    # takes a tenth of the time of importing JAX.
+    # JAX calls LAPACK through SciPy, which must be loaded to be limited. It is imported late,
+    # because that takes a fifth of the time of importing JAX.
     import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 

@@ -53,7 +53,7 @@ from driftpeak.live._model.gp import (
     PaddedObservations,
     covariance_across,
     covariance_between,
-    whole,
+    covariance_over_noise,
 )
 from driftpeak.live._model.hyperparameters import NOISE, SHARE, TIMESCALE, VARIANCE, Problem, ranges
 from driftpeak.live._model.observations import in_blocks
@@ -256,7 +256,7 @@ def _factor(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
     """
     root = places.roots(model)
     among = covariance_between(model, places, places) + LEVEL**2 * model.variance
-    return root, jnp.linalg.cholesky(whole(among, root))
+    return root, jnp.linalg.cholesky(covariance_over_noise(among, root))
 
 
 @compiled

@@ -227,7 +227,7 @@ def _solved(whiten: Array, residuals: AnyArray) -> Array:
     return (whiten @ residuals) @ whiten  # XLA would materialise a transpose: 12 times slower
 
 
-def whole(covariance: AnyArray, root: Array) -> Array:
+def covariance_over_noise(covariance: AnyArray, root: Array) -> Array:
     """Return I + K / noise for a covariance K and 1 / noise deviation of each place."""
     return jnp.eye(len(root)) + root[:, None] * covariance * root[None, :]
 
@@ -239,7 +239,7 @@ def inverse_factor(covariance: AnyArray, root: Array) -> tuple[Array, Array]:
         covariance: K.
         root: 1 / noise deviation of each place, 0 in unused places.
     """
-    lower = jnp.linalg.cholesky(whole(covariance, root))
+    lower = jnp.linalg.cholesky(covariance_over_noise(covariance, root))
     inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
     return inverse * root[None, :], jnp.log(lower.diagonal()).sum()
 
@@ -247,7 +247,8 @@ def inverse_factor(covariance: AnyArray, root: Array) -> tuple[Array, Array]:
 def whitened(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
     """Return 1 / noise deviation of each place, and I + K / noise."""
     root = places.roots(model)
-    return root, whole(covariance_between(model, places, places), root)
+    among = covariance_between(model, places, places)
+    return root, covariance_over_noise(among, root)
 
 
 def factor(model: Model, places: PaddedObservations) -> tuple[Array, Array, Array]:

@@ -22,9 +22,9 @@ from driftpeak.live._model.gp import (
     PaddedObservations,
     covariance_across,
     covariance_between,
+    covariance_over_noise,
     inverse_factor,
     lower_squared,
-    whole,
 )
 from driftpeak.live._model.likelihoods import Rates
 
@@ -54,7 +54,7 @@ def mode(
     def full_step(latent: Array) -> tuple[Array, Array]:
         precision = weights * rates.curvature(latent)
         root = jnp.sqrt(precision)
-        lower = jnp.linalg.cholesky(whole(covariance, root))
+        lower = jnp.linalg.cholesky(covariance_over_noise(covariance, root))
         pull = precision * (latent - level) + weights * (rewards - rates.rate(latent))
         white = jax.scipy.linalg.cho_solve((lower, True), root * (covariance @ pull))
         solved = pull - root * white

@@ -6,7 +6,7 @@ from driftpeak._core.errors import DriftpeakError, InfeasibleError, finite, reje
 from driftpeak.live._space.box import known_names, unmet
 from driftpeak.live._space.encoding import BoxCoding, Coding, FiniteCoding, is_nothing
 from driftpeak.live._space.parameters import ROUNDING, Numeric, ParameterValues
-from driftpeak.live._space.records import Reach, everywhere
+from driftpeak.live._space.records import Reach, unlimited_reach
 
 
 def clean_fixed(coding: Coding, given: object) -> ParameterValues:
@@ -76,7 +76,7 @@ def with_fixed(coding: Coding, reach: Reach | None, fixed: ParameterValues) -> R
             same = (np.abs(points[:, columns] - list(fixed.values())) == 0).all(axis=1)
             values = coding.pool[np.argmax(same)][columns]
     middle = np.full(coding.dimension, 0.5)
-    known = everywhere(coding, {}, middle) if reach is None else reach
+    known = unlimited_reach(coding, {}, middle) if reach is None else reach
     lower, upper = known.lower.copy(), known.upper.copy()
     outside = (values < lower[columns] - ROUNDING) | (values > upper[columns] + ROUNDING)
     lower[columns], upper[columns] = values - slack, values + slack

@@ -101,7 +101,7 @@ class Reach(NamedTuple):
         return inside[np.argmin(((inside - row) ** 2).sum(axis=1))]
 
 
-def everywhere(coding: Coding, setting: ParameterValues, row: Vector) -> Reach:
+def unlimited_reach(coding: Coding, setting: ParameterValues, row: Vector) -> Reach:
     """Return a reach of all settings, around a setting and its row, without costs."""
     slack = 0.0 if coding.pool is None else ROUNDING
     lower, upper = np.full(len(row), -slack), np.full(len(row), 1 + slack)

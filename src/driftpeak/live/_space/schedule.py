@@ -12,7 +12,7 @@ from driftpeak._core.errors import DriftpeakError, positive, shown
 from driftpeak._core.types import Vector
 from driftpeak.live._space.encoding import Coding
 from driftpeak.live._space.parameters import ParameterValues, check_keys
-from driftpeak.live._space.records import Request, everywhere, setting_of
+from driftpeak.live._space.records import Request, setting_of, unlimited_reach
 
 DAY = "1 day"
 MONDAY = 4 * 86_400.0  # the first Monday after 1970-01-01, in seconds
@@ -116,7 +116,7 @@ def with_schedule(coding: Coding, request: Request, setting: ParameterValues) ->
     """Return a request with a scheduled setting, or with the nearest setting within reach."""
     row, reach = coding.row(setting), request.reach
     if reach is None:
-        reach = everywhere(coding, setting, row)
+        reach = unlimited_reach(coding, setting, row)
     else:
         row = reach.nearest(coding, row)
         setting = setting_of(coding, row, reach)
