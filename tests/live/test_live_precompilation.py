@@ -74,8 +74,9 @@ def test_after_a_warm_up_a_study_compiles_nothing(options):
     optimizer = study(policy=policy, **rules)
     engine = optimizer._engine
     with computing():
-        for count in (engine.next_recompilation(), 33):
-            optimizer._make_engine().warm_up(count, Request(1, 0.0, {}))
+        other = optimizer._make_engine()
+        other.warm_up(engine.next_recompilation(), Request(1, 0.0, {}))
+        other.warm_up_learning()
     random = np.random.default_rng(2)
     with compiling_only_if(lambda: False):
         for step in range(36):
@@ -86,11 +87,13 @@ def test_after_a_warm_up_a_study_compiles_nothing(options):
 
 
 def test_the_thread_warms_up_for_each_length_once(monkeypatch):
-    """With the variable set to "off" there is no thread."""
-    counts = []
+    """First the search, then the learning. With the variable set to "off" there is no thread."""
+    calls = []
     optimizer = study()
     engine = type(optimizer._engine)
-    monkeypatch.setattr(engine, "warm_up", lambda self, count, request: counts.append(count))
+
+    monkeypatch.setattr(engine, "warm_up", lambda self, count, request: calls.append(count))
+    monkeypatch.setattr(engine, "warm_up_learning", lambda self: calls.append("learning"))
 
     def finish():
         for thread in threading.enumerate():
@@ -99,17 +102,17 @@ def test_the_thread_warms_up_for_each_length_once(monkeypatch):
 
     optimizer.ask(0)
     finish()
-    assert counts == []  # the test suite sets "off"
+    assert calls == []  # the test suite sets "off"
     monkeypatch.delenv("DRIFTPEAK_PRECOMPILE")
     optimizer.ask(1)
     optimizer.ask(2)
     finish()
-    assert counts == [4]
-    observe(optimizer, 4)
+    assert calls == [4, "learning"]
+    observe(optimizer, 64)
     monkeypatch.setattr(engine, "propose", lambda self, request: {"x": 0.5, "kind": "a"})
     optimizer.ask(3)
     finish()
-    assert counts == [4, 33]
+    assert calls[2:] == [65, "learning"]
 
 
 def test_the_limit_of_threads_ends_with_the_last_block():

@@ -5,11 +5,13 @@ import numpy as np
 from driftpeak.live._engines.gp_posterior import GPBelief
 from driftpeak.live._model.change_points import (
     KEPT,
+    LEAST,
     RECENT,
     SURPRISE,
     TESTED,
     Change,
     find_change,
+    newest_covariance,
 )
 from driftpeak.live._model.hyperparameters import as_probable
 from driftpeak.live._model.observations import pad
@@ -38,6 +40,11 @@ class ChangeDetection(GPBelief):
         used = np.flatnonzero(~rejected)
         found = find_change(model, known, residuals, used, memory.rejected, surprise)
         return None if found is None else (found[0] + self.origin, found[1])
+
+    def _compile_test(self) -> None:
+        """Compile what a test of changes needs."""
+        if self.finds_changes and self.memory.size >= LEAST:
+            newest_covariance(self.model, self.known(self.memory.times[-1]), np.arange(TESTED))
 
     def _probable_changes(self) -> list[Change]:
         """Return the sudden changes that still make the observations more probable."""

@@ -129,11 +129,19 @@ class Engine(ABC):
         return None
 
     def warm_up(self, count: int, request: Request) -> None:
-        """Run all programs that a study of `count` observations needs, on synthetic rewards.
+        """Run the programs with which a study of `count` synthetic observations searches.
 
         Arguments:
             count: number of observations, as `next_recompilation` returns it.
             request: arguments of a suggestion of the study.
+
+        Raises:
+            InfeasibleError: no setting meets the constraints.
+        """
+        raise UnsupportedError("the policy must be a DriftingGP to compile programs in advance")
+
+    def warm_up_learning(self) -> None:
+        """Run the programs with which the study learns; call it after `warm_up`.
 
         Raises:
             InfeasibleError: no setting meets the constraints.

@@ -289,10 +289,6 @@ class GPEngine(ChangeDetection, WarmStart):
                 settings.append(self.propose(request._replace(pending=())) | request.context)
             sample = Sample(settings[number % len(settings)], request.time)
             self._told_in_warm_up(sample, random)
-        values = self.refit()
-        if values is not None:
-            self.learned(values)
-        self._new_change(surprise=-1.0)  # compiles what a test needs
         for _ in range(2):  # from all observations at once, and with an appended one
             setting = self.propose(request) | request.context
             self.chances([setting], request.time)
@@ -300,6 +296,12 @@ class GPEngine(ChangeDetection, WarmStart):
             sample = Sample(setting, request.time)
             self.expected(sample)
             self._told_in_warm_up(sample, random)
+
+    def warm_up_learning(self) -> None:
+        values = self.refit()
+        if values is not None:
+            self.learned(values)
+        self._compile_test()
 
     def _told_in_warm_up(self, sample: Sample, random: np.random.Generator) -> None:
         """Record a synthetic reward: 0 or 1, for every likelihood; or first an outlier."""

@@ -58,12 +58,20 @@ class Newest(NamedTuple):
         model: Model, known: Conditioned, which: np.ndarray, residuals: Vector, rejected: np.ndarray
     ) -> "Newest":
         """Return the observations with the indices `which`; the other arguments are of all."""
-        some = PaddedObservations(*(np.asarray(part)[which] for part in known.places))
+        among, some = newest_covariance(model, known, which)
         noise = np.where(some.noise > 0, some.noise, model.noise_variance) / some.weights
-        among = np.asarray(_covariance_between(model, some, some)) + np.diag(noise)
+        among = among + np.diag(noise)
         whiten = np.asarray(known.whiten)[which]
         factor = np.linalg.inv(whiten[:, which])
         return Newest(residuals[which], whiten @ residuals, rejected[which], among, factor)
+
+
+def newest_covariance(
+    model: Model, known: Conditioned, which: np.ndarray
+) -> tuple[Vector, PaddedObservations]:
+    """Return the covariance of the observations with the indices `which`, and these."""
+    some = PaddedObservations(*(np.asarray(part)[which] for part in known.places))
+    return np.asarray(_covariance_between(model, some, some)), some
 
 
 def padded_changes(changes: list[Change], origin: float) -> Vector:

@@ -40,14 +40,17 @@ def outliers_of(model: Model, places: PaddedObservations, rewards: Any, far: Any
         model: the process.
         places: the observations, sorted by time.
         rewards: rewards in standard units, shape `(c,)`.
-        wild: whether each reward is extreme enough to be rejected, shape `(c,)`.
+        far: whether each reward is extreme enough to be rejected, shape `(c,)`.
     """
     used = places.used
+    linear = jnp.where(far, 0.0, places.weights)  # weights without the extreme rewards
+    # both at once, because a second factorisation would take a second to compile
+    inverses, solutions = jax.vmap(
+        lambda weights: _inverse(model, places._replace(weights=weights), rewards)
+    )(jnp.stack([linear, jnp.asarray(places.weights)]))
     # usual distance of the other observations: above 1 while the hyperparameters do not fit yet
-    tame = places._replace(weights=jnp.where(far, 0.0, places.weights))
-    usual = jnp.nanmedian(
-        jnp.where(tame.used, _distances(*_inverse(model, tame, rewards)), jnp.nan)
-    )
+    distances = jnp.where(linear > 0, _distances(inverses[0], solutions[0]), jnp.nan)
+    usual = jnp.nanmedian(distances)
     limit = FAR * jnp.fmax(usual / TO_DEVIATION, 1.0)  # fmax, because `usual` may be NaN
 
     def worst(state: Any) -> tuple[Any, Any]:
@@ -66,7 +69,7 @@ def outliers_of(model: Model, places: PaddedObservations, rewards: Any, far: Any
         precision = precision - jnp.outer(column, column / pivot)
         return precision, solved, out.at[number].set(True)
 
-    start = (*_inverse(model, places, rewards), jnp.zeros(len(used), bool))
+    start = inverses[1], solutions[1], jnp.zeros(len(used), bool)
     return jax.lax.while_loop(lambda state: worst(state)[1], leave_out, start)[2]
 
 

@@ -9,6 +9,7 @@ process and not to an engine, so that the study then finds them.
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from driftpeak._core.errors import DriftpeakError
 from driftpeak._core.numerics.compiled import NotCompiledError, compiling_only_if
@@ -47,14 +48,13 @@ class Precompilation:
 
 
 def _compile(make_engine: Callable[[], Engine], count: int, request: Request) -> None:
-    with _ONE_AT_A_TIME:
-        if not _is_running():
-            return
-        try:
-            with computing(), compiling_only_if(_is_running):
-                make_engine().warm_up(count, request)
-        except (NotCompiledError, DriftpeakError):
-            pass  # the program ends, or synthetic observations leave no feasible setting
+    """Compile what searches, and then what learns, which the first `tell` may do meanwhile."""
+    # the program ends, or synthetic observations leave no feasible setting
+    unless = suppress(NotCompiledError, DriftpeakError)
+    with _ONE_AT_A_TIME, unless, computing(), compiling_only_if(_is_running):
+        engine = make_engine()
+        engine.warm_up(count, request)
+        engine.warm_up_learning()
 
 
 def _is_running() -> bool:
