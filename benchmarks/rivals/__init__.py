@@ -20,5 +20,8 @@ FIELD = (
     "random",
 )
 """Rivals that run by default."""
-RIVALS = {name: f"benchmarks.rivals.{name}" for name in (*FIELD, "wdbo_minutes")}
+RIVALS = {
+    name: f"benchmarks.rivals.{name}"
+    for name in (*FIELD, "wdbo_minutes", "turbo", "turbo_windowed")
+}
 """Modules of all rivals by name."""
