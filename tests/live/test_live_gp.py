@@ -252,6 +252,25 @@ def test_slope_of_the_cost_by_finite_differences(kind):
         assert error < 1e-5 * np.linalg.norm(_evaluate(problem, start)[1]) + 1e-5
 
 
+@pytest.mark.parametrize("dimension", [8, 9, 20])
+def test_covariance_and_slope_of_many_columns(dimension):
+    """Up to 8 columns the program has a line for each, and beyond a loop."""
+    generator = np.random.default_rng(dimension)
+    rows, gaps = generator.uniform(size=(15, dimension)), np.zeros(dimension)
+    rows[:, -1], gaps[-1] = generator.integers(3, size=15) / 2, 1.0
+    model = MODEL._replace(lengthscale=generator.uniform(1, 3, dimension), gaps=gaps)
+    apart = rows[:, None] - rows
+    apart[:, :, -1] = apart[:, :, -1] != 0
+    z = np.sqrt(5 * (apart**2 / model.lengthscale**2).sum(axis=-1))
+    expected = model.variance * (1 + z + z**2 / 3) * np.exp(-z)
+    np.testing.assert_allclose(model.covariance(rows, rows), expected, rtol=1e-12)
+    times, rewards = np.arange(15.0), generator.normal(size=15)
+    problem = Problem(places(rows, times, 32), pad(rewards, 32), gaps, 1.0, kind_of(model))
+    start = pack(model, 1.0)
+    slope = _evaluate(problem, start)[1]
+    assert check_grad(lambda v: cost(v, problem), lambda _: slope, start) < 1e-5
+
+
 @pytest.mark.slow
 def test_numbers_are_learned_back():
     """A draw from a known process: each learned number within a factor of its truth.

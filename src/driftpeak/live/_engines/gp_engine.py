@@ -35,6 +35,7 @@ from driftpeak.live._space.parameters import ParameterValues
 from driftpeak.live._space.records import Peak, Request, Sample, setting_of
 from driftpeak.policies.widths import ScaledLog
 
+INITIAL = 8  # most initial points
 REFITS = 10  # hyperparameters are learned again after 1/10 as many rewards as are in memory
 MANY = 64  # with more rewards, a motion that is at least ...
 FAR = 5.0  # ... so many nats below the most probable one learns only ...
@@ -53,7 +54,7 @@ class GPEngine(ChangeDetection, WarmStart):
         default = ScaledLog(0.2 * len(coding.all_columns), 2.0)
         self.width = default if policy.width is None else policy.width
         self.searcher = search.Searcher(coding, setup.seed)
-        self.initial = len(coding.all_columns) + 2
+        self.initial = min(len(coding.all_columns) + 2, INITIAL)
         automatic = policy.forgetting == "auto" and policy.likelihood == "gaussian"
         self.finds_changes = automatic and policy.learn and policy.change_points
         super().__init__(policy, coding, setup.schedule)

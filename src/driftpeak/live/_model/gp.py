@@ -40,6 +40,7 @@ from driftpeak.live._model.mirrored import Mirrored
 Rows = Float[Array, "m d"]
 SHAPE = Matern(2.5)
 STRIPS = 4
+UNROLLED = 8  # columns
 FEW = 16  # columns up to which products in strips are slower
 LEAST_SQUARE = 1e-30  # least squared distance: its root is differentiable in single precision
 FAINTEST = 1e-12  # least precision of a reward under a likelihood
@@ -67,6 +68,13 @@ MOVING = jnp.ones_like, _falling, _gliding
 """Correlations as functions of age in timescales: no drift, Markov drift, momentum."""
 
 
+def _with_distance(squared: Array, x: Array, y: Array, gap: Array, lengthscale: Array) -> Array:
+    """Return the sum of squared distances with those of another column."""
+    apart = x[:, None] - y[None, :]
+    apart = jnp.where(gap == 1, jnp.abs(apart) > 1e-9, apart**2)
+    return squared + apart / lengthscale**2
+
+
 class Model(NamedTuple):
     """The hyperparameters of the process, in units of standardised rewards."""
 
@@ -85,10 +93,16 @@ class Model(NamedTuple):
     def covariance(self, x: AnyArray, y: AnyArray) -> Array:
         """Compute the covariance between two sets of rows at one time, shape `(m, n)`."""
         squared = jnp.zeros((len(x), len(y)), x.dtype)
-        for column in range(x.shape[1]):
-            gap = x[:, None, column] - y[None, :, column]
-            apart = jnp.where(self.gaps[column] == 1, jnp.abs(gap) > 1e-9, gap**2)
-            squared = squared + apart / self.lengthscale[column] ** 2
+        columns = tuple(jnp.asarray(part) for part in (x.T, y.T, self.gaps, self.lengthscale))
+        if x.shape[1] <= UNROLLED:
+            for column in range(x.shape[1]):
+                squared = _with_distance(squared, *(part[column] for part in columns))
+        else:  # a longer sum would take the compiler a second for each column
+
+            def add(total: Array, column: Any) -> tuple[Array, None]:
+                return _with_distance(total, *column), None
+
+            squared, _ = jax.lax.scan(jax.checkpoint(add), squared, columns)
         squared = jnp.maximum(squared, LEAST_SQUARE)
         return SHAPE.of_squared_distance(squared) * self.variance
 
