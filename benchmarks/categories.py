@@ -13,7 +13,8 @@ Environments, maximised, with noise of standard deviation 0.1:
 
 Figures are the regret per step over 100 steps, relative to the regret in
 `benchmarks/measured/categories.json`, which was measured with the earlier prior of choices (median
-0.3 sqrt(d), deviation 0.7): geometric means with 95 % intervals over the seeds.
+0.3 sqrt(d), deviation 0.7) and with initial suggestions that were not paired: geometric means with
+95 % intervals over the seeds.
 
 Decisions: rewards 10 - (speed - b)^2 - 0.3 (stages - 3)^2 with b = 5 + 3 sin(t / 15), minus a
 difference in the worse of two categories, plus noise that is uniform in [-0.05, 0.05]. The figure

@@ -155,3 +155,16 @@ def test_benchmarks_play():
     for name in safe_categories.PLANTS:
         start = {"x": 0.05, "y": 0.2, "mode": "a"}
         assert safe_categories.response(name, start, 0)[0] < safe_categories.LIMIT
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_the_second_of_two_initial_suggestions_differs_only_in_its_choices(count):
+    """All choices are among the first suggestions."""
+    box = dp.Box(x=dp.Float(0, 1), stages=dp.Integer(1, 6), kind=dp.Categorical(*range(count)))
+    for seed in range(10):
+        searcher = Searcher(make_coding(box), seed)
+        rows = np.array([searcher.first(number, None) for number in range(1, 13)])
+        assert (rows[::2, :2] == rows[1::2, :2]).all()
+        assert (rows[::2, 2] != rows[1::2, 2]).all()
+        assert len(np.unique(rows[:, 0])) == 6
+        assert len(np.unique(rows[:, 2])) == count

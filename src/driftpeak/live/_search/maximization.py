@@ -125,15 +125,27 @@ class Searcher:
     def first(self, number: int, reach: Reach | None) -> Vector:
         """Return the row of initial suggestion `number` in a space-filling design.
 
-        With a reach, it is the nearest row within reach.
+        If there are choices, the second of two suggestions differs from the first only in them: the
+        rewards then show which choice is better. With a reach, it is the nearest row within reach.
         """
         coding, pool = self.coding, self.coding.pool
         if pool is not None:
             order = np.random.default_rng(self.seed).permutation(len(pool))
             row = pool[order[(number - 1) % len(order)]]
         else:
-            row = coding.spread(self.sequence[(number - 1) % SOBOL])
+            row = self._spread((number - 1) % SOBOL)
         return row if reach is None else reach.nearest(coding, row)
+
+    def _spread(self, place: int) -> Vector:
+        chosen = self.coding.gaps > 0
+        if not chosen.any():
+            return self.coding.spread(self.sequence[place])
+        numbers = self.sequence[place // 2]
+        row = self.coding.spread(np.where(chosen, self.sequence[place], numbers))
+        if place % 2 == 0 or (row != self._spread(place - 1)).any():
+            return row
+        shifted = (self.sequence[place] + 0.5) % 1.0
+        return self.coding.spread(np.where(chosen, shifted, numbers))
 
     def trials(self, number: int) -> Trials:
         """Draw the random candidates of suggestion `number`."""
