@@ -23,7 +23,8 @@ class DriftingGP:
     It supports all spaces. The lengthscale of each parameter, the amplitude, the noise, the drift
     rate and the kind of drift are learned online: see `driftpeak.live._model.hyperparameters`. Each
     value of a context has its own lengthscale and counts as one of the d parameters. The first
-    d + 2 suggestions, at most 8, are a space-filling design.
+    d + 2 suggestions, at most 8, are a space-filling design. With categories, they are pairs that
+    differ only in these.
 
     Arguments:
         forgetting: the drift model or the forgetting rule. "markov": Markov drift as in B16, in
