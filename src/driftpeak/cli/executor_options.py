@@ -13,6 +13,8 @@ from driftpeak.cli.options import MOST_WORKERS
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+LEVEL = "xla_backend_optimization_level"
+
 
 @dataclass(frozen=True)
 class Workers:
@@ -73,9 +75,10 @@ def compile_soon() -> None:
     child processes; call it before JAX is loaded. Results differ by rounding only. Options that are
     already in XLA_FLAGS are kept.
     """
-    from driftpeak._core.numerics.compiler import LEVEL, soon
+    from driftpeak._core.numerics.compiler import soon
 
-    options = [os.environ.get("XLA_FLAGS", "")]
-    for name, value in soon().items():
-        options.append(f"--{name}={'0' if name == LEVEL else value}".lower())
-    os.environ["XLA_FLAGS"] = " ".join(options).strip()
+    flags = os.environ.get("XLA_FLAGS", "")
+    for name, value in {LEVEL: 0, **soon()}.items():
+        if name not in flags:
+            flags += f" --{name}={value}".lower()
+    os.environ["XLA_FLAGS"] = flags.strip()
