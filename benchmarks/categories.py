@@ -35,7 +35,7 @@ import numpy as np
 
 import driftpeak as dp
 from benchmarks._drawn import fourier
-from driftpeak.experiments.bootstrap import interval
+from benchmarks._paired import ratio
 
 SEEDS = int(os.environ.get("CATEGORY_SEEDS", "20"))
 PARTS = os.environ.get("CATEGORY_PARTS", "regret decisions").split()
@@ -87,10 +87,9 @@ def run() -> dict[str, Any]:
 
 def compared(lost: list[float], before: list[float]) -> str:
     """Return the geometric mean of the ratio with its interval over the seeds of both."""
-    count = min(len(lost), len(before))
-    logs = np.log(np.array(lost[:count]) / np.array(before[:count]))
-    low, high = np.exp(interval(logs[:, None], lambda samples: samples.mean(axis=(-2, -1))))
-    return f"{np.exp(logs.mean()):.2f} ({low:.2f} to {high:.2f})"
+    both = np.array(list(zip(lost, before, strict=False))).T  # of the seeds that both have
+    middle, low, high = ratio(*both[:, :, None])
+    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
 
 
 def regret(name: str, seed: int) -> float:

@@ -10,8 +10,8 @@ d parameters:
 
 The noise is 5 % of the reward's standard deviation over box and time. Regrets per evaluation are
 relative to random points: geometric means over the seeds, and driftpeak's relative to each other
-optimiser with 95 % intervals over all problems and seeds of one number of parameters. Response
-times are medians over the calls from the 250th on.
+optimiser with 95 % intervals over all problems and seeds of one number of parameters, which are
+0 to infinity for fewer than five. Response times are medians over the calls from the 250th on.
 
 `HIGH_DIMENSIONS` ("10 20 40"), `HIGH_SEEDS` (3), `HIGH_RIVALS` ("optuna_cmaes turbo turbo_windowed
 xopt") and `HIGH_EVALUATIONS` (300) select parts. `HIGH_KEEP` names a file of plays, so that the
@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks._kept import Kept
+from benchmarks._paired import ratio
 from benchmarks.rivals.process import Process, RivalMissingError
-from driftpeak.experiments.bootstrap import interval
 
 OURS, REFERENCE = "driftpeak", "random"
 OTHERS = os.environ.get("HIGH_RIVALS", "optuna_cmaes turbo turbo_windowed xopt").split()
@@ -72,21 +72,13 @@ def compared(rows: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
         for kind, value in zip(KINDS, relative, strict=True):
             figures[f"{kind}: {rival} / {REFERENCE}"] = float(value)
         if rival not in (OURS, REFERENCE):
-            figures[f"{OURS} / {rival}"] = ratio(logs[OURS] - own)
+            middle, low, high = ratio(*np.exp([logs[OURS], own]).reshape(2, -1, 1))
+            figures[f"{OURS} / {rival}"] = f"{middle:.2f} ({low:.2f} to {high:.2f})"
         figures[f"{rival}: response (ms)"] = 1e3 * median(r["response"] for r in rows[rival])
     others = [own.mean() for rival, own in logs.items() if rival not in (OURS, REFERENCE)]
     if others:
         figures[f"{OURS} / best other"] = float(np.exp(logs[OURS].mean() - min(others)))
     return figures
-
-
-def ratio(differences: Any) -> str:
-    """Return the geometric mean of a ratio; with several seeds, its interval over all plays."""
-    drawn = differences.reshape(-1, 1)
-    if SEEDS == 1:
-        return f"{np.exp(drawn.mean()):.2f}"
-    low, high = np.exp(interval(drawn, lambda samples: samples.mean(axis=(-2, -1))))
-    return f"{np.exp(drawn.mean()):.2f} ({low:.2f} to {high:.2f})"
 
 
 def played(kept: Kept, dimension: int, rival: str) -> list[dict[str, Any]]:

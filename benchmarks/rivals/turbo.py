@@ -8,6 +8,7 @@ and a box below 2^-7 restarts it. `turbo_windowed` forgets all but the last 3 d 
 """
 
 import math
+import sys
 import warnings
 from collections.abc import Sequence
 
@@ -29,7 +30,7 @@ STEPS = 50  # to learn the hyperparameters, as in the authors' code
 
 
 class Rival:
-    window: int | None = None
+    window = sys.maxsize
 
     def __init__(self, dimension: int, seed: int, clock: float) -> None:
         torch.set_default_dtype(torch.float64)
@@ -53,10 +54,10 @@ class Rival:
             nu=2.5, ard_num_dims=self._dimension, lengthscale_constraint=Interval(0.005, 4.0)
         )
         model = SingleTaskGP(points, rewards, covar_module=ScaleKernel(kernel))
-        likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
+        objective = ExactMarginalLogLikelihood(model.likelihood, model)
         with warnings.catch_warnings():  # of too few steps
             warnings.simplefilter("ignore", OptimizationWarning)
-            fit_gpytorch_mll(likelihood, optimizer_kwargs={"options": {"maxiter": STEPS}})
+            fit_gpytorch_mll(objective, optimizer_kwargs={"options": {"maxiter": STEPS}})
         weights = kernel.lengthscale.detach()[0]
         weights = weights / weights.log().mean().exp()
         centre = points[rewards.argmax()]
@@ -76,8 +77,8 @@ class Rival:
         if len(self._rewards) >= 2 * self._dimension:
             best = max(self._rewards)
             self._resize(reward > best + IMPROVEMENT * abs(best))
-        self._points = [*self._points, list(point)][-(self.window or 2**31) :]
-        self._rewards = [*self._rewards, reward][-(self.window or 2**31) :]
+        self._points = [*self._points, list(point)][-self.window :]
+        self._rewards = [*self._rewards, reward][-self.window :]
         if self._length < LEAST_LENGTH:
             self._restart()
 

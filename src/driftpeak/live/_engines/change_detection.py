@@ -5,13 +5,10 @@ import numpy as np
 from driftpeak.live._engines.gp_posterior import GPBelief
 from driftpeak.live._model.change_points import (
     KEPT,
-    LEAST,
     RECENT,
-    SURPRISE,
     TESTED,
     Change,
     find_change,
-    newest_covariance,
 )
 from driftpeak.live._model.hyperparameters import as_probable
 from driftpeak.live._model.observations import pad
@@ -26,7 +23,7 @@ class ChangeDetection(GPBelief):
 
     finds_changes: bool
 
-    def _new_change(self, surprise: float = SURPRISE) -> Change | None:
+    def _new_change(self) -> Change | None:
         """Return a sudden change among the newest observations, if there is one."""
         if not self.finds_changes or self.hyperparameters is None:
             return None
@@ -38,13 +35,8 @@ class ChangeDetection(GPBelief):
             known = self._all_at_once(*self._seen(which, weights, self.standard, memory.size))
         residuals = pad(self.standard.into(memory.rewards) - model.level, memory.size)
         used = np.flatnonzero(~rejected)
-        found = find_change(model, known, residuals, used, memory.rejected, surprise)
+        found = find_change(model, known, residuals, used, memory.rejected)
         return None if found is None else (found[0] + self.origin, found[1])
-
-    def _compile_test(self) -> None:
-        """Compile what a test of changes needs."""
-        if self.finds_changes and self.memory.size >= LEAST:
-            newest_covariance(self.model, self.known(self.memory.times[-1]), np.arange(TESTED))
 
     def _probable_changes(self) -> list[Change]:
         """Return the sudden changes that still make the observations more probable."""

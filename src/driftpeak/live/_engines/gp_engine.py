@@ -16,7 +16,7 @@ from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._engines.warm_start import WarmStart
 from driftpeak.live._model import gp
 from driftpeak.live._model.averaging import Average, quantiles
-from driftpeak.live._model.change_points import Change, padded_changes
+from driftpeak.live._model.change_points import Change, compile_test, padded_changes
 from driftpeak.live._model.drift_models import CALENDAR, further_motions, prior_of
 from driftpeak.live._model.fantasies import FantasyCache
 from driftpeak.live._model.hyperparameters import (
@@ -302,7 +302,8 @@ class GPEngine(ChangeDetection, WarmStart):
         values = self.refit()
         if values is not None:
             self.learned(values)
-        self._compile_test()
+        if self.finds_changes:
+            compile_test(self.model, self.known(self.memory.times[-1]))
 
     def _told_in_warm_up(self, sample: Sample, random: np.random.Generator) -> None:
         """Record a synthetic reward: 0 or 1, for every likelihood; or first an outlier."""

@@ -58,20 +58,24 @@ class Newest(NamedTuple):
         model: Model, known: Conditioned, which: np.ndarray, residuals: Vector, rejected: np.ndarray
     ) -> "Newest":
         """Return the observations with the indices `which`; the other arguments are of all."""
-        among, some = newest_covariance(model, known, which)
+        some = _some_of(known, which)
         noise = np.where(some.noise > 0, some.noise, model.noise_variance) / some.weights
-        among = among + np.diag(noise)
+        among = np.asarray(_covariance_between(model, some, some)) + np.diag(noise)
         whiten = np.asarray(known.whiten)[which]
         factor = np.linalg.inv(whiten[:, which])
         return Newest(residuals[which], whiten @ residuals, rejected[which], among, factor)
 
 
-def newest_covariance(
-    model: Model, known: Conditioned, which: np.ndarray
-) -> tuple[Vector, PaddedObservations]:
-    """Return the covariance of the observations with the indices `which`, and these."""
-    some = PaddedObservations(*(np.asarray(part)[which] for part in known.places))
-    return np.asarray(_covariance_between(model, some, some)), some
+def _some_of(known: Conditioned, which: np.ndarray) -> PaddedObservations:
+    """Return the observations with the indices `which`."""
+    return PaddedObservations(*(np.asarray(part)[which] for part in known.places))
+
+
+def compile_test(model: Model, known: Conditioned) -> None:
+    """Compile the program of `find_change`, if there are places for enough observations."""
+    if len(known.places.times) >= LEAST:
+        newest = _some_of(known, np.arange(TESTED))
+        _covariance_between(model, newest, newest)
 
 
 def padded_changes(changes: list[Change], origin: float) -> Vector:
@@ -86,7 +90,6 @@ def find_change(
     residuals: Vector,
     used: np.ndarray,
     rejected: np.ndarray,
-    surprise: float = SURPRISE,
 ) -> Change | None:
     """Return the most likely change among the newest observations, if it is significant.
 
@@ -96,8 +99,6 @@ def find_change(
         residuals: standardised rewards minus the level, shape `(c,)`.
         used: indices of the places with observations to test.
         rejected: whether each observation was rejected as an outlier, shape `(n,)` for n places.
-        surprise: no change is tested unless a recent forecast error exceeds this, in standard
-            deviations.
 
     Returns:
         The time of the change, in the posterior's times, and its loss.
@@ -106,7 +107,7 @@ def find_change(
         return None
     newest = used[-TESTED:]
     white = np.asarray(known.whiten)[newest] @ residuals  # errors of one-step forecasts
-    if np.abs(white[-RECENT:]).max() <= surprise:
+    if np.abs(white[-RECENT:]).max() <= SURPRISE:
         return None
     times = np.asarray(known.places.times)[newest]
     before = np.flatnonzero(np.diff(times) > 0) + 1  # a change lies between different times

@@ -40,7 +40,7 @@ from driftpeak.live._model.mirrored import Mirrored
 Rows = Float[Array, "m d"]
 SHAPE = Matern(2.5)
 STRIPS = 4
-UNROLLED = 8  # columns
+UNROLLED = 8  # columns up to which distances are one sum, without a loop
 FEW = 16  # columns up to which products in strips are slower
 LEAST_SQUARE = 1e-30  # least squared distance: its root is differentiable in single precision
 FAINTEST = 1e-12  # least precision of a reward under a likelihood

@@ -43,13 +43,13 @@ def outliers_of(model: Model, places: PaddedObservations, rewards: Any, far: Any
         far: whether each reward is extreme enough to be rejected, shape `(c,)`.
     """
     used = places.used
-    linear = jnp.where(far, 0.0, places.weights)  # weights without the extreme rewards
+    others = jnp.where(far, 0.0, places.weights)  # weights without the extreme rewards
     # both at once, because a second factorisation would take a second to compile
     inverses, solutions = jax.vmap(
         lambda weights: _inverse(model, places._replace(weights=weights), rewards)
-    )(jnp.stack([linear, jnp.asarray(places.weights)]))
+    )(jnp.stack([others, jnp.asarray(places.weights)]))
     # usual distance of the other observations: above 1 while the hyperparameters do not fit yet
-    distances = jnp.where(linear > 0, _distances(inverses[0], solutions[0]), jnp.nan)
+    distances = jnp.where(others > 0, _distances(inverses[0], solutions[0]), jnp.nan)
     usual = jnp.nanmedian(distances)
     limit = FAR * jnp.fmax(usual / TO_DEVIATION, 1.0)  # fmax, because `usual` may be NaN
 

@@ -137,15 +137,16 @@ class Searcher:
         return row if reach is None else reach.nearest(coding, row)
 
     def _spread(self, place: int) -> Vector:
-        chosen = self.coding.gaps > 0
+        """Return the row of a place in the design; with choices, two places share their numbers."""
+        sequence, chosen = self.sequence, self.coding.gaps > 0
         if not chosen.any():
-            return self.coding.spread(self.sequence[place])
-        numbers = self.sequence[place // 2]
-        row = self.coding.spread(np.where(chosen, self.sequence[place], numbers))
-        if place % 2 == 0 or (row != self._spread(place - 1)).any():
-            return row
-        shifted = (self.sequence[place] + 0.5) % 1.0
-        return self.coding.spread(np.where(chosen, shifted, numbers))
+            return self.coding.spread(sequence[place])
+
+        def row(choices: Vector) -> Vector:
+            return self.coding.spread(np.where(chosen, choices, sequence[place // 2]))
+
+        equal = place % 2 == 1 and (row(sequence[place]) == row(sequence[place - 1])).all()
+        return row((sequence[place] + 0.5) % 1.0 if equal else sequence[place])
 
     def trials(self, number: int) -> Trials:
         """Draw the random candidates of suggestion `number`."""

@@ -50,8 +50,8 @@ class Precompilation:
 def _compile(make_engine: Callable[[], Engine], count: int, request: Request) -> None:
     """Compile what searches, and then what learns, which the first `tell` may do meanwhile."""
     # the program ends, or synthetic observations leave no feasible setting
-    unless = suppress(NotCompiledError, DriftpeakError)
-    with _ONE_AT_A_TIME, unless, computing(), compiling_only_if(_is_running):
+    expected = suppress(NotCompiledError, DriftpeakError)
+    with _ONE_AT_A_TIME, expected, computing(), compiling_only_if(_is_running):
         engine = make_engine()
         engine.warm_up(count, request)
         engine.warm_up_learning()
