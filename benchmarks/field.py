@@ -24,8 +24,10 @@ function, response times, and the longest call, which the median does not charge
 only on an idle machine; the load is stored with each run.
 
 `FIELD_SET` is "reduced" (the default, a quarter of an hour for optimisers that answer in a tenth of
-a second) or "whole". Parts of either can be selected. Completed runs are stored in a file if one is
-named, so that the benchmark can be interrupted and resumed:
+a second), "whole", or "new". The last has twelve functions that were defined before any optimiser
+was run on them (`benchmarks._new_functions`), and two rivals. Parts of each can be selected.
+Completed runs are stored in a file if one is named, so that the benchmark can be interrupted and
+resumed:
 
     FIELD_SET=whole FIELD_RIVALS=driftpeak,wdbo FIELD_FUNCTIONS=Shekel FIELD_SEEDS=1 \\
     FIELD_EVALUATIONS=50 FIELD_SECONDS=1,10 FIELD_CLOCK=600 FIELD_CALLS=100 FIELD_CHARGED=1 \\
@@ -47,6 +49,7 @@ from typing import Any
 
 from benchmarks._kept import Kept
 from benchmarks._moving import Moving
+from benchmarks._new_functions import ALL, NEW
 from benchmarks._standings import OURS, REFERENCE, Contest, contest
 from benchmarks.rivals import FIELD, RIVALS
 from benchmarks.rivals.plays import (
@@ -105,6 +108,13 @@ PLANS = {
         seconds=(1.0, 10.0),
         calls=60,
     ),
+    "new": Plan(
+        functions=tuple(NEW),
+        rivals=("driftpeak", "wdbo", "xopt"),
+        seeds=4,
+        evaluations=(200,),
+        seconds=(),
+    ),
 }
 
 
@@ -145,7 +155,7 @@ def planned(settings: Mapping[str, str]) -> Plan:
                     f"field: FIELD_{part.upper()} must be numbers above 0; got {text!r}"
                 ) from None
     plan = replace(plan, **chosen)
-    known("function", plan.functions, FUNCTIONS)
+    known("function", plan.functions, ALL)
     known("rival", plan.rivals, RIVALS)
     return plan
 
@@ -208,7 +218,7 @@ def played(plan: Plan, kept: Kept, name: str, make: Make) -> list[dict[str, Any]
             row = kept.get(key)
             if row is None:
                 process = process or make(name)
-                dimension = FUNCTIONS[key[1]].dimension
+                dimension = ALL[key[1]].dimension
                 if isinstance(contests[key[0]], float) and dimension not in warm:
                     warm_up(process, dimension, plan.clock)
                     warm.add(dimension)
@@ -235,7 +245,7 @@ def keys(plan: Plan, name: str) -> Iterator[tuple[str, str, str, int]]:
 def one(plan: Plan, process: Any, key: tuple[str, str, str, int]) -> dict[str, Any]:
     """Run a play, and return its row for the file."""
     words, function, _, seed = key
-    moving, number = Moving(FUNCTIONS[function], seed), dict(plan.contests())[words]
+    moving, number = Moving(ALL[function], seed), dict(plan.contests())[words]
     if isinstance(number, int):
         play = equal_evaluations(process, moving, seed, number, plan.clock)
     else:

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from benchmarks._moving import Moving
+from benchmarks._new_functions import ALL
 from benchmarks.rivals.process import RivalFailedError
-from driftpeak.environments.functions import FUNCTIONS, least
+from driftpeak.environments.functions import least
 
 CALLS_CHARGED = 5  # the charge is the median time of a call and the four calls before it
 CELLS = 600  # least number of midpoints for the integral of the regret
@@ -168,4 +169,4 @@ def mean_regret(moving: Moving, play: Play) -> float:
 @cache
 def lowest(name: str) -> Any:
     """Return the least values of a function at `KNOTS` times."""
-    return np.array([least(FUNCTIONS[name], float(time)) for time in np.linspace(0, 1, KNOTS)])
+    return np.array([least(ALL[name], float(time)) for time in np.linspace(0, 1, KNOTS)])

@@ -10,6 +10,7 @@ import pytest
 from benchmarks import _moving, _paired, _standings, field
 from benchmarks._kept import Kept
 from benchmarks._moving import Moving
+from benchmarks._new_functions import NEW
 from benchmarks.rivals import RIVALS, plays
 from benchmarks.rivals.plays import Meter, Play, equal_evaluations, live, mean_regret
 from benchmarks.rivals.process import (
@@ -19,6 +20,7 @@ from benchmarks.rivals.process import (
     interpreter,
 )
 from scipy import stats
+from scipy.integrate import solve_ivp
 
 from driftpeak.environments.functions import FUNCTIONS, time_weighted_regret
 
@@ -374,12 +376,41 @@ def test_plans():
     assert plan.functions == tuple(FUNCTIONS)
     assert set(_standings.UNSEEN) < set(FUNCTIONS)
     assert not set(_standings.UNSEEN) & set(field.PLANS["reduced"].functions)
+    new = field.planned({"FIELD_SET": "new"})
+    assert new.functions == tuple(NEW)
+    assert [words for words, _ in new.contests()] == ["200 evaluations"]
+
+
+@pytest.mark.parametrize("name", [name for name, f in NEW.items() if f.stays_at is not None])
+def test_minima_of_new_functions_that_stay(name):
+    """At the stated place, no random point is lower, at any time."""
+    function, random = NEW[name], np.random.default_rng(0)
+    points = random.uniform(function.low, function.high, (2000, function.dimension))
+    for time in (0, 0.3, 1):
+        value, place = function.minimum(time)
+        assert value <= function(points, time).min()
+        near = np.clip(place + random.normal(0, 1e-3, points.shape), function.low, function.high)
+        assert value <= function(near, time).min()
+
+
+@pytest.mark.parametrize(("gain", "integral", "tau"), [(2.0, 1.0, 0.5), (0.5, 3.0, 2.0)])
+def test_the_controller_against_an_integrated_step(gain, integral, tau):
+    def rates(_, state):
+        output, sum_of_errors, _ = state
+        error = 1 - output
+        input_ = gain * error + sum_of_errors
+        return [(input_ - output) / tau, integral * error, error**2 + 0.1 * (input_ - 1) ** 2]
+
+    cost = solve_ivp(rates, (0, 400), [0, 0, 0], rtol=1e-9, atol=1e-12).y[2, -1]
+    point = [(np.log10(gain) + 1) / 2, (np.log10(integral) + 1.5) / 2.5]
+    (found,) = NEW["Controller"](np.array([point]), np.log(tau / 0.5) / np.log(6))
+    np.testing.assert_allclose(np.exp(found), cost, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"FIELD_SET": "all"}, "set must be one of whole, reduced; got 'all'"),
+        ({"FIELD_SET": "all"}, "set must be one of whole, reduced, new; got 'all'"),
         ({"FIELD_FUNCTIONS": "Shekel,Sphere"}, "function must be one of .*; got 'Sphere'"),
         ({"FIELD_RIVALS": "driftpeek"}, "rival must be one of driftpeak, wdbo.*; got 'driftpeek'"),
         ({"FIELD_SEEDS": "two"}, "FIELD_SEEDS must be numbers above 0; got 'two'"),
