@@ -8,6 +8,7 @@ the same machine and use `driftpeak.Client`. Before the measurement, studies of 
 have been asked, so that no program is compiled or loaded during it.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -37,21 +38,12 @@ TARGETS = {
 def run() -> dict[str, Any]:
     """Return rounds per second, seconds of a request, and ratios."""
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(STUDIES):
-            prepare(Path(folder), number, TOLD + OLDER * number)
-        for number, rewards in enumerate(OLD, STUDIES):
-            prepare(Path(folder), number, rewards)
+        prepare_all(lambda number: Path(folder) / f"{name(number)}.jsonl")
         with served(folder) as url:
-            client = dp.Client(url)
-            for number in reversed(range(STUDIES + len(OLD))):
-                study = client.study(name(number))
-                study.ask(count=CLIENTS // STUDIES)
-                for _ in range(3):
-                    round_of(study)
-            together(url, lambda _: 0.0)
-            fast, spent = together(url, lambda _: 0.0)
-            slow, paced = together(url, lambda begun: max(begun + EVERY - time.perf_counter(), 0))
-            alone, beside = busy(client)
+            warm_up([url])
+            fast, spent = together([url])
+            slow, paced = together([url], lambda begun: max(begun + EVERY - time.perf_counter(), 0))
+            alone, beside = busy(dp.Client(url))
     return {
         "ask + tell, 100 clients at once (1/s)": fast,
         "  a request: median (s)": float(np.median(spent)),
@@ -68,15 +60,28 @@ def name(number: int) -> str:
     return f"study{number}"
 
 
-def prepare(folder: Path, number: int, told: int) -> None:
-    """Write a journal with some rewards."""
-    generator = np.random.default_rng(number)
-    box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(DIMENSION)})
-    path = folder / f"{name(number)}.jsonl"
-    optimizer = dp.Optimizer(box, maximize=True, storage=path, name=name(number))
-    for place in generator.uniform(size=(told, DIMENSION)):
-        setting = {f"x{j}": float(value) for j, value in enumerate(place)}
-        optimizer.tell(setting, reward(setting) + 0.1 * generator.normal())
+def prepare_all(storage: Callable[[int], Any]) -> None:
+    """Store all studies with some rewards; `storage` gives the place of each."""
+    for number, told in enumerate([*(TOLD + OLDER * number for number in range(STUDIES)), *OLD]):
+        generator = np.random.default_rng(number)
+        box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(DIMENSION)})
+        place = storage(number)
+        optimizer = dp.Optimizer(box, maximize=True, storage=place, name=name(number))
+        for row in generator.uniform(size=(told, DIMENSION)):
+            setting = {f"x{j}": float(value) for j, value in enumerate(row)}
+            optimizer.tell(setting, reward(setting) + 0.1 * generator.normal())
+
+
+def warm_up(urls: list[str]) -> None:
+    """Let every service process load its studies and programs."""
+    for url in urls:
+        client = dp.Client(url)
+        for number in reversed(range(STUDIES + len(OLD))):
+            study = client.study(name(number))
+            study.ask(count=CLIENTS // STUDIES)
+            for _ in range(3):
+                round_of(study)
+    together(urls)
 
 
 def reward(setting: Any) -> float:
@@ -84,11 +89,12 @@ def reward(setting: Any) -> float:
 
 
 @contextmanager
-def served(folder: str) -> Iterator[str]:
+def served(storage: str, **environment: str) -> Iterator[str]:
     """Return the address of a service in a separate process."""
-    words = ["serve", folder, "--port", "0", "--rate", "100000"]
+    words = ["serve", storage, "--port", "0", "--rate", "100000"]
     command = [sys.executable, "-m", "driftpeak", *words]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    variables = os.environ | environment
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=variables)
     assert process.stderr is not None
     try:
         line = next(line for line in process.stderr if "serving at" in line)
@@ -108,14 +114,19 @@ def round_of(study: Any) -> tuple[float, float]:
     return asked - begun, time.perf_counter() - asked
 
 
-def together(url: str, pause: Callable[[float], float]) -> tuple[float, np.ndarray]:
-    """Return the rounds per second of all clients, and the seconds of each request."""
-    client, spent = dp.Client(url, timeout=600), []
+def together(
+    urls: list[str], pause: Callable[[float], float] = lambda _: 0.0
+) -> tuple[float, np.ndarray]:
+    """Return the rounds per second of all clients, and the seconds of each request.
+
+    The studies are divided among the services.
+    """
+    clients, spent = [dp.Client(url, timeout=600) for url in urls], []
     first = time.perf_counter()
     end = first + SECONDS
 
     def work(number: int) -> None:
-        study = client.study(name(number % STUDIES))
+        study = clients[number % STUDIES % len(urls)].study(name(number % STUDIES))
         time.sleep(pause(first) * number / CLIENTS)  # spread over the interval
         while (begun := time.perf_counter()) < end:
             spent.extend(round_of(study))
