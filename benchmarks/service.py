@@ -8,7 +8,6 @@ the same machine and use `driftpeak.Client`. Before the measurement, studies of 
 have been asked, so that no program is compiled or loaded during it.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -38,7 +37,7 @@ TARGETS = {
 def run() -> dict[str, Any]:
     """Return rounds per second, seconds of a request, and ratios."""
     with tempfile.TemporaryDirectory() as folder:
-        prepare_all(lambda number: Path(folder) / f"{name(number)}.jsonl")
+        prepare_all(folder)
         with served(folder) as url:
             warm_up([url])
             fast, spent = together([url])
@@ -60,12 +59,12 @@ def name(number: int) -> str:
     return f"study{number}"
 
 
-def prepare_all(storage: Callable[[int], Any]) -> None:
-    """Store all studies with some rewards; `storage` gives the place of each."""
+def prepare_all(storage: str) -> None:
+    """Store all studies with some rewards in a folder or a database."""
     for number, told in enumerate([*(TOLD + OLDER * number for number in range(STUDIES)), *OLD]):
         generator = np.random.default_rng(number)
         box = dp.Box({f"x{j}": dp.Float(0, 1) for j in range(DIMENSION)})
-        place = storage(number)
+        place = storage if "://" in storage else Path(storage) / f"{name(number)}.jsonl"
         optimizer = dp.Optimizer(box, maximize=True, storage=place, name=name(number))
         for row in generator.uniform(size=(told, DIMENSION)):
             setting = {f"x{j}": float(value) for j, value in enumerate(row)}
@@ -89,12 +88,13 @@ def reward(setting: Any) -> float:
 
 
 @contextmanager
-def served(storage: str, **environment: str) -> Iterator[str]:
-    """Return the address of a service in a separate process."""
+def served(storage: str, core: int | None = None) -> Iterator[str]:
+    """Return the address of a service in a separate process, which may be limited to one core."""
     words = ["serve", storage, "--port", "0", "--rate", "100000"]
     command = [sys.executable, "-m", "driftpeak", *words]
-    variables = os.environ | environment
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=variables)
+    if core is not None:
+        command = ["taskset", "-c", str(core), *command]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
         line = next(line for line in process.stderr if "serving at" in line)
@@ -121,7 +121,8 @@ def together(
 
     The studies are divided among the services.
     """
-    clients, spent = [dp.Client(url, timeout=600) for url in urls], []
+    clients = [dp.Client(url, timeout=600) for url in urls]
+    spent: list[float] = []
     first = time.perf_counter()
     end = first + SECONDS
 
