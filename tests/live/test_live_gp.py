@@ -254,7 +254,7 @@ def test_slope_of_the_cost_by_finite_differences(kind):
 
 @pytest.mark.parametrize("dimension", [8, 9, 20])
 def test_covariance_and_slope_of_many_columns(dimension):
-    """Up to 8 columns the program has a line for each, and beyond a loop."""
+    """Up to 8 columns distances are a sum, and beyond a product of matrices."""
     generator = np.random.default_rng(dimension)
     rows, gaps = generator.uniform(size=(15, dimension)), np.zeros(dimension)
     rows[:, -1], gaps[-1] = generator.integers(3, size=15) / 2, 1.0
@@ -269,6 +269,18 @@ def test_covariance_and_slope_of_many_columns(dimension):
     start = pack(model, 1.0)
     slope = _evaluate(problem, start)[1]
     assert check_grad(lambda v: cost(v, problem), lambda _: slope, start) < 1e-5
+
+
+def test_covariance_of_many_columns_in_single_precision():
+    """The search compares candidates in it; neighbours of an observation are the hardest."""
+    generator = np.random.default_rng(0)
+    rows = generator.uniform(size=(20, 30))
+    rows[10:] = rows[:10] + 0.003 * generator.normal(size=(10, 30))
+    model = MODEL._replace(lengthscale=np.full(30, 0.3), gaps=np.zeros(30))
+    single = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), model)
+    quick = single.covariance(jnp.asarray(rows, jnp.float32), jnp.asarray(rows, jnp.float32))
+    assert quick.dtype == jnp.float32
+    np.testing.assert_allclose(quick, model.covariance(rows, rows), atol=3e-5)
 
 
 @pytest.mark.slow
