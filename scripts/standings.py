@@ -15,9 +15,8 @@ HERE = Path(__file__).parents[1] / "docs"
 sys.path.insert(0, str(HERE.parent))
 
 from benchmarks._standings import OURS, SOME, Contest, Ratio, contest  # noqa: E402
+from benchmarks.field import PLANS  # noqa: E402
 from benchmarks.rivals import FIELD  # noqa: E402
-
-from driftpeak.environments.functions import FUNCTIONS  # noqa: E402
 
 PLAYED = HERE.parent / "benchmarks" / "measured" / "field.jsonl"
 HEADS = (
@@ -59,6 +58,7 @@ class Told:
         timed: whether the times of its plays are valid; plays of a contest without charges for
             computing time may have been paused.
         rivals: rivals on the page.
+        plan: plan of the benchmark with the functions.
         ours: contest of driftpeak's plays, if it is another one.
     """
 
@@ -69,7 +69,13 @@ class Told:
     command: str
     timed: bool = True
     rivals: tuple[str, ...] = FIELD
+    plan: str = "whole"
     ours: str | None = None
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Names of the functions, in order."""
+        return PLANS[self.plan].functions
 
     def read(self) -> Contest:
         """Return the standings of the contest."""
@@ -77,9 +83,9 @@ class Told:
         for row in map(json.loads, PLAYED.read_text().splitlines()):
             name, function, rival, seed = row["key"]
             own = (self.ours or self.name) if rival == OURS else self.name
-            if name == own and rival in self.rivals:
+            if name == own and rival in self.rivals and function in self.functions:
                 rows.append(row | {"key": [self.name, function, rival, seed]})
-        return contest(self.name, rows, tuple(FUNCTIONS))
+        return contest(self.name, rows, self.functions)
 
 
 def _evaluations(number: int, seeds: int, *, timed: bool = True) -> Told:
@@ -123,7 +129,14 @@ W_DBO_MINUTES = replace(
     title="50 evaluations, W-DBO as in the example of its package",
     rivals=("random", "driftpeak", "wdbo", "wdbo_minutes"),
 )
-VARIANTS = (OWN_TIME, W_DBO_MINUTES)
+NEW_FUNCTIONS = replace(
+    _evaluations(200, 1, timed=False),
+    title="200 evaluations, twelve functions that were defined in advance",
+    goal=0.6,
+    rivals=("random", *PLANS["new"].rivals),
+    plan="new",
+)
+VARIANTS = (OWN_TIME, W_DBO_MINUTES, NEW_FUNCTIONS)
 """Contests in the last sections."""
 
 
@@ -188,7 +201,7 @@ def ahead(contests: Sequence[tuple[Told, Contest]]) -> str:
 
 def section(told: Told, found: Contest) -> str:
     """Return the section of a contest with its command and tables."""
-    some = len(found.functions) < len(FUNCTIONS)
+    some = len(found.functions) < len(told.functions)
     names = f"FIELD_FUNCTIONS={','.join(found.functions)} " if some else ""
     played = [OURS] if told.ours else sorted(one.rival for one in found.standings)
     rivals = ",".join(["random", *played])
@@ -199,7 +212,7 @@ def section(told: Told, found: Contest) -> str:
         f"{'seed' if len(found.seeds) == 1 else 'seeds'} from {found.seeds[0]} on:",
         "",
         "```sh",
-        f"OMP_NUM_THREADS=1 FIELD_SET=whole {names}FIELD_RIVALS={rivals} \\",
+        f"OMP_NUM_THREADS=1 FIELD_SET={told.plan} {names}FIELD_RIVALS={rivals} \\",
         f"{told.command} \\",
         "FIELD_ENVIRONMENTS=field FIELD_KEEP=benchmarks/measured/field.jsonl \\",
         "taskset -c 0 python -m benchmarks field",
@@ -220,11 +233,12 @@ def section(told: Told, found: Contest) -> str:
         cells = [one.rival, str(one.regret), _maybe(one.ours), without, response, longest]
         calls = f"{fewest}" if fewest == most else f"{fewest} to {most}"
         lines.append(_line([*cells, calls, f"{one.load:.1f}"]))
-    lines += ["", "driftpeak / rival on groups of functions:", ""]
-    lines += _head(["rival", *SOME])
-    for one in found.standings:
-        if one.rival != OURS:
-            lines.append(_line([one.rival, *(_maybe(one.ours_on.get(some)) for some in SOME)]))
+    if any(one.ours_on for one in found.standings):
+        lines += ["", "driftpeak / rival on groups of functions:", ""]
+        lines += _head(["rival", *SOME])
+        for one in found.standings:
+            if one.rival != OURS:
+                lines.append(_line([one.rival, *(_maybe(one.ours_on.get(some)) for some in SOME)]))
     lines += ["", "Ratio of the means by function:", ""]
     lines += _head(["rival", *found.functions])
     for one in found.standings:

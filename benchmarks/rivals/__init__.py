@@ -22,6 +22,6 @@ FIELD = (
 """Rivals that run by default."""
 RIVALS = {
     name: f"benchmarks.rivals.{name}"
-    for name in (*FIELD, "wdbo_minutes", "turbo", "turbo_windowed")
+    for name in (*FIELD, "wdbo_minutes", "xopt_second", "turbo", "turbo_windowed")
 }
 """Modules of all rivals by name."""
