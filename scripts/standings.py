@@ -129,6 +129,11 @@ W_DBO_MINUTES = replace(
     title="50 evaluations, W-DBO as in the example of its package",
     rivals=("random", "driftpeak", "wdbo", "wdbo_minutes"),
 )
+XOPT_SECOND = replace(
+    _evaluations(50, 2),
+    title="50 evaluations, Xopt with a run of one second on its clock",
+    rivals=("random", "driftpeak", "xopt", "xopt_second"),
+)
 NEW_FUNCTIONS = replace(
     _evaluations(200, 1, timed=False),
     title="200 evaluations, twelve functions that were defined in advance",
@@ -136,7 +141,7 @@ NEW_FUNCTIONS = replace(
     rivals=("random", *PLANS["new"].rivals),
     plan="new",
 )
-VARIANTS = (OWN_TIME, W_DBO_MINUTES, NEW_FUNCTIONS)
+VARIANTS = (OWN_TIME, W_DBO_MINUTES, XOPT_SECOND, NEW_FUNCTIONS)
 """Contests in the last sections."""
 
 
