@@ -3,7 +3,7 @@
 On each function of `field`, the hyperparameters, the kind of drift and the scale of the rewards are
 learned from 400 observations at random points, evenly spaced over the whole time, with the same
 noise. An optimiser that keeps them from the first reward on then plays 200 evaluations, as does the
-usual one, which learns them. The ratio bounds what better learning could gain with this model.
+usual one, which learns them. The ratio shows what better learning could gain with this model.
 Rejected outliers and sudden changes are switched off in the first.
 
 `KNOWN_SEEDS` is the number of seeds, 2 by default.
