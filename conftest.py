@@ -54,11 +54,11 @@ COMMANDS = Sybil(
 pytest_collect_file = SybilCollection([PAGES, TUTORIALS, COMMANDS]).pytest()
 
 MAPPINGS = Path("/proc/self/maps")
-MOST_MAPPINGS = 40_000  # a process may have 65,530, and a compiled program takes a dozen
+MOST_MAPPINGS = 5_000  # a compiled program takes a dozen: some 2 GiB; at 65,530, XLA crashes
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Between files, forget compiled programs once there are many: at the limit, XLA crashes."""
+    """Between files, forget compiled programs once there are many."""
     if nextitem is not None and nextitem.path == item.path:
         return
     if MAPPINGS.exists() and MAPPINGS.read_bytes().count(b"\n") > MOST_MAPPINGS:
