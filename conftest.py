@@ -54,7 +54,7 @@ COMMANDS = Sybil(
 pytest_collect_file = SybilCollection([PAGES, TUTORIALS, COMMANDS]).pytest()
 
 MAPPINGS = Path("/proc/self/maps")
-MOST_MAPPINGS = 5_000  # a compiled program takes a dozen: some 2 GiB; at 65,530, XLA crashes
+MOST_MAPPINGS = 5_000  # a dozen for each compiled program, 2 GiB for all; XLA crashes at 65,530
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

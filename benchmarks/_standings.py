@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._paired import ratio
+from benchmarks._paired import Ratio, ratio
 from driftpeak.environments.functions import FUNCTIONS
 
 REFERENCE, OURS = "random", "driftpeak"
@@ -24,20 +24,6 @@ SOME = {
 """Groups of functions with separate standings."""
 SETTLED = 20  # first call of the typical response time
 Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A geometric mean of ratios of regrets, and its 95 % interval; see `_paired.ratio`."""
-
-    middle: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        if self.high == np.inf:
-            return f"{self.middle:.2f} (no interval)"
-        return f"{self.middle:.2f} ({self.low:.2f} to {self.high:.2f})"
 
 
 @dataclass(frozen=True)
@@ -138,12 +124,12 @@ def _standing(
     against = regrets.get(OURS) if rival != OURS else None
     return Standing(
         rival,
-        _ratio(own, regrets[REFERENCE]),
-        {name: _ratio(own[part], regrets[REFERENCE][part]) for name, part in parts.items()},
-        None if against is None else _ratio(against, own),
+        ratio(own, regrets[REFERENCE]),
+        {name: ratio(own[part], regrets[REFERENCE][part]) for name, part in parts.items()},
+        None if against is None else ratio(against, own),
         {}
         if against is None
-        else {name: _ratio(against[part], own[part]) for name, part in parts.items()},
+        else {name: ratio(against[part], own[part]) for name, part in parts.items()},
         None if against is None else _without_one(against, own, functions),
         dict(zip(functions, own.mean(axis=1) / regrets[REFERENCE].mean(axis=1), strict=True)),
         float(median(settled)) if settled else None,
@@ -158,7 +144,7 @@ def _without_one(own: Any, others: Any, functions: Sequence[str]) -> tuple[str, 
     if len(functions) < 2:
         return None
     left = {
-        name: _ratio(np.delete(own, place, axis=0), np.delete(others, place, axis=0))
+        name: ratio(np.delete(own, place, axis=0), np.delete(others, place, axis=0))
         for place, name in enumerate(functions)
     }
     worst = max(left, key=lambda name: left[name].high)
@@ -168,7 +154,3 @@ def _without_one(own: Any, others: Any, functions: Sequence[str]) -> tuple[str, 
 def _regrets(found: list[list[Row]]) -> Any:
     """Return the regrets, shape `(functions, seeds)`."""
     return np.array([[row["regret"] for row in rows] for rows in found])
-
-
-def _ratio(own: Any, others: Any) -> Ratio:
-    return Ratio(*ratio(own, others))

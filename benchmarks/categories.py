@@ -88,8 +88,7 @@ def run() -> dict[str, Any]:
 def compared(lost: list[float], before: list[float]) -> str:
     """Return the geometric mean of the ratio with its interval over the seeds of both."""
     both = np.array(list(zip(lost, before, strict=False))).T  # of the seeds that both have
-    middle, low, high = ratio(*both[:, :, None])
-    return f"{middle:.2f} ({low:.2f} to {high:.2f})"
+    return str(ratio(*both[:, :, None]))
 
 
 def regret(name: str, seed: int) -> float:

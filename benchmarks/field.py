@@ -24,10 +24,10 @@ function, response times, and the longest call, which the median does not charge
 only on an idle machine; the load is stored with each run.
 
 `FIELD_SET` is "reduced" (the default, a quarter of an hour for optimisers that answer in a tenth of
-a second), "whole", or "new". The last has twelve functions that were defined before any optimiser
-was run on them (`benchmarks._new_functions`), and two rivals. Parts of each can be selected.
-Completed runs are stored in a file if one is named, so that the benchmark can be interrupted and
-resumed:
+a second), "whole", or "further". The last has twelve functions that were defined before any
+optimiser was run on them (`benchmarks._further_functions`), and two rivals. Parts of each can be
+selected. Completed runs are stored in a file if one is named, so that the benchmark can be
+interrupted and resumed:
 
     FIELD_SET=whole FIELD_RIVALS=driftpeak,wdbo FIELD_FUNCTIONS=Shekel FIELD_SEEDS=1 \\
     FIELD_EVALUATIONS=50 FIELD_SECONDS=1,10 FIELD_CLOCK=600 FIELD_CALLS=100 FIELD_CHARGED=1 \\
@@ -47,9 +47,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks._further_functions import ALL, FURTHER
 from benchmarks._kept import Kept
 from benchmarks._moving import Moving
-from benchmarks._new_functions import ALL, NEW
 from benchmarks._standings import OURS, REFERENCE, Contest, contest
 from benchmarks.rivals import FIELD, RIVALS
 from benchmarks.rivals.plays import (
@@ -108,8 +108,8 @@ PLANS = {
         seconds=(1.0, 10.0),
         calls=60,
     ),
-    "new": Plan(
-        functions=tuple(NEW),
+    "further": Plan(
+        functions=tuple(FURTHER),
         rivals=("driftpeak", "wdbo", "xopt"),
         seeds=4,
         evaluations=(200,),

@@ -10,8 +10,8 @@ d parameters:
 
 The noise is 5 % of the reward's standard deviation over box and time. Regrets per evaluation are
 relative to random points: geometric means over the seeds, and driftpeak's relative to each other
-optimiser with 95 % intervals over all problems and seeds of one number of parameters, which are
-0 to infinity for fewer than five. Response times are medians over the calls from the 250th on.
+optimiser with 95 % intervals over all problems and seeds of one number of parameters, if
+there are at least five. Response times are medians over the calls from the 250th on.
 
 `HIGH_DIMENSIONS` ("10 20 40"), `HIGH_SEEDS` (3), `HIGH_RIVALS` ("optuna_cmaes turbo turbo_windowed
 xopt") and `HIGH_EVALUATIONS` (300) select parts. `HIGH_KEEP` names a file of plays, so that the
@@ -72,8 +72,7 @@ def compared(rows: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
         for kind, value in zip(KINDS, relative, strict=True):
             figures[f"{kind}: {rival} / {REFERENCE}"] = float(value)
         if rival not in (OURS, REFERENCE):
-            middle, low, high = ratio(*np.exp([logs[OURS], own]).reshape(2, -1, 1))
-            figures[f"{OURS} / {rival}"] = f"{middle:.2f} ({low:.2f} to {high:.2f})"
+            figures[f"{OURS} / {rival}"] = str(ratio(*np.exp([logs[OURS], own]).reshape(2, -1, 1)))
         figures[f"{rival}: response (ms)"] = 1e3 * median(r["response"] for r in rows[rival])
     others = [own.mean() for rival, own in logs.items() if rival not in (OURS, REFERENCE)]
     if others:

@@ -47,11 +47,11 @@ def new_database(address: str) -> Iterator[str]:
     """Create a database, return its address, and delete it in the end."""
     url = sa.make_url(address)
     driver = url.set(drivername="postgresql+psycopg")
-    server = sa.create_engine(driver, isolation_level="AUTOCOMMIT")
-    with server.connect() as connection:
+    engine = sa.create_engine(driver, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
         connection.execute(sa.text(f"CREATE DATABASE {DATABASE}"))
         try:
             yield url.set(database=DATABASE).render_as_string(hide_password=False)
         finally:
             connection.execute(sa.text(f"DROP DATABASE {DATABASE} WITH (FORCE)"))
-    server.dispose()
+    engine.dispose()

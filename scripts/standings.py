@@ -14,7 +14,8 @@ from pathlib import Path
 HERE = Path(__file__).parents[1] / "docs"
 sys.path.insert(0, str(HERE.parent))
 
-from benchmarks._standings import OURS, SOME, Contest, Ratio, contest  # noqa: E402
+from benchmarks._paired import Ratio  # noqa: E402
+from benchmarks._standings import OURS, SOME, Contest, contest  # noqa: E402
 from benchmarks.field import PLANS  # noqa: E402
 from benchmarks.rivals import FIELD  # noqa: E402
 
@@ -134,14 +135,14 @@ XOPT_SECOND = replace(
     title="50 evaluations, Xopt with a run of one second on its clock",
     rivals=("random", "driftpeak", "xopt", "xopt_second"),
 )
-NEW_FUNCTIONS = replace(
+FURTHER_FUNCTIONS = replace(
     _evaluations(200, 1, timed=False),
     title="200 evaluations, twelve functions that were defined in advance",
     goal=0.6,
-    rivals=("random", *PLANS["new"].rivals),
-    plan="new",
+    rivals=("random", *PLANS["further"].rivals),
+    plan="further",
 )
-VARIANTS = (OWN_TIME, W_DBO_MINUTES, XOPT_SECOND, NEW_FUNCTIONS)
+VARIANTS = (OWN_TIME, W_DBO_MINUTES, XOPT_SECOND, FURTHER_FUNCTIONS)
 """Contests in the last sections."""
 
 

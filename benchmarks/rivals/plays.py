@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from benchmarks._further_functions import ALL
 from benchmarks._moving import Moving
-from benchmarks._new_functions import ALL
 from benchmarks.rivals.process import RivalFailedError
 from driftpeak.environments.functions import least
 

@@ -1,4 +1,4 @@
-"""Xopt with times in runs: on its clock the run lasts one second, of which it plans 0.1 s ahead."""
+"""Xopt with a clock on which a run lasts one second; it plans 0.1 s ahead, a tenth of the run."""
 
 from benchmarks.rivals import xopt
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import _moving, _paired, _standings, field
+from benchmarks._further_functions import FURTHER
 from benchmarks._kept import Kept
 from benchmarks._moving import Moving
-from benchmarks._new_functions import NEW
 from benchmarks.rivals import RIVALS, plays
 from benchmarks.rivals.plays import Meter, Play, equal_evaluations, live, mean_regret
 from benchmarks.rivals.process import (
@@ -376,15 +376,15 @@ def test_plans():
     assert plan.functions == tuple(FUNCTIONS)
     assert set(_standings.UNSEEN) < set(FUNCTIONS)
     assert not set(_standings.UNSEEN) & set(field.PLANS["reduced"].functions)
-    new = field.planned({"FIELD_SET": "new"})
-    assert new.functions == tuple(NEW)
-    assert [words for words, _ in new.contests()] == ["200 evaluations"]
+    further = field.planned({"FIELD_SET": "further"})
+    assert further.functions == tuple(FURTHER)
+    assert [words for words, _ in further.contests()] == ["200 evaluations"]
 
 
-@pytest.mark.parametrize("name", [name for name, f in NEW.items() if f.stays_at is not None])
-def test_minima_of_new_functions_that_stay(name):
+@pytest.mark.parametrize("name", [name for name, f in FURTHER.items() if f.stays_at is not None])
+def test_minima_of_further_functions_that_stay(name):
     """At the stated place, no random point is lower, at any time."""
-    function, random = NEW[name], np.random.default_rng(0)
+    function, random = FURTHER[name], np.random.default_rng(0)
     points = random.uniform(function.low, function.high, (2000, function.dimension))
     for time in (0, 0.3, 1):
         value, place = function.minimum(time)
@@ -403,14 +403,14 @@ def test_the_controller_against_an_integrated_step(gain, integral, tau):
 
     cost = solve_ivp(rates, (0, 400), [0, 0, 0], rtol=1e-9, atol=1e-12).y[2, -1]
     point = [(np.log10(gain) + 1) / 2, (np.log10(integral) + 1.5) / 2.5]
-    (found,) = NEW["Controller"](np.array([point]), np.log(tau / 0.5) / np.log(6))
+    (found,) = FURTHER["Controller"](np.array([point]), np.log(tau / 0.5) / np.log(6))
     np.testing.assert_allclose(np.exp(found), cost, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"FIELD_SET": "all"}, "set must be one of whole, reduced, new; got 'all'"),
+        ({"FIELD_SET": "all"}, "set must be one of whole, reduced, further; got 'all'"),
         ({"FIELD_FUNCTIONS": "Shekel,Sphere"}, "function must be one of .*; got 'Sphere'"),
         ({"FIELD_RIVALS": "driftpeek"}, "rival must be one of driftpeak, wdbo.*; got 'driftpeek'"),
         ({"FIELD_SEEDS": "two"}, "FIELD_SEEDS must be numbers above 0; got 'two'"),

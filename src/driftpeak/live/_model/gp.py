@@ -42,6 +42,7 @@ SHAPE = Matern(2.5)
 STRIPS = 4
 UNROLLED = 8  # columns up to which distances are one sum, not a product
 FEW = 16  # columns up to which products in strips are slower
+SAME = 1e-9  # largest difference between rows with the same choice
 LEAST_SQUARE = 1e-30  # least squared distance: its root is differentiable in single precision
 FAINTEST = 1e-12  # least precision of a reward under a likelihood
 STILL, MARKOV, MOMENTUM = range(3)
@@ -71,7 +72,7 @@ MOVING = jnp.ones_like, _falling, _gliding
 def _with_distance(squared: Array, x: Array, y: Array, gap: Array, lengthscale: Array) -> Array:
     """Return the sum of squared distances with those of another column."""
     apart = x[:, None] - y[None, :]
-    apart = jnp.where(gap == 1, jnp.abs(apart) > 1e-9, apart**2)
+    apart = jnp.where(gap == 1, jnp.abs(apart) > SAME, apart**2)
     return squared + apart / lengthscale**2
 
 
@@ -92,9 +93,8 @@ class Model(NamedTuple):
 
     def covariance(self, x: AnyArray, y: AnyArray) -> Array:
         """Compute the covariance between two sets of rows at one time, shape `(m, n)`."""
-        columns = x.shape[1]
-        if columns > UNROLLED:
-            squared = self._many_distances(jnp.asarray(x), jnp.asarray(y))
+        if x.shape[1] > UNROLLED:
+            squared = self._distances_of_many_columns(jnp.asarray(x), jnp.asarray(y))
         else:
             squared = jnp.zeros((len(x), len(y)), x.dtype)
             each = (jnp.asarray(part) for part in (x.T, y.T, self.gaps, self.lengthscale))
@@ -103,10 +103,10 @@ class Model(NamedTuple):
         squared = jnp.maximum(squared, LEAST_SQUARE)
         return SHAPE.of_squared_distance(squared) * self.variance
 
-    def _many_distances(self, x: Array, y: Array) -> Array:
-        """Compute squared distances as a product of matrices, which compiles and runs faster.
+    def _distances_of_many_columns(self, x: Array, y: Array) -> Array:
+        """Compute squared distances by a product of matrices, shape `(m, n)`.
 
-        A sum over columns would take the compiler a second for each column.
+        A sum would take the compiler a second for each column.
         """
         unordered = jnp.asarray(self.gaps) == 1
         inverse = 1 / jnp.asarray(self.lengthscale)
@@ -114,12 +114,13 @@ class Model(NamedTuple):
         product = jnp.matmul(a, b.T, precision=jax.lax.Precision.HIGHEST)
         squared = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2 * product
 
-        def differing() -> Array:
-            apart = jnp.abs(x[:, None, :] - y[None, :, :]) > 1e-9
-            return jnp.where(apart, jnp.where(unordered, inverse**2, 0.0), 0.0).sum(axis=2)
+        def with_choices() -> Array:
+            differ = jnp.abs(x[:, None, :] - y[None, :, :]) > SAME
+            squares = jnp.where(unordered, inverse**2, 0.0)[None, None, :]
+            return squared + jnp.where(differ, squares, 0.0).sum(axis=2)
 
-        none = jnp.zeros_like(squared)
-        return squared + jax.lax.cond(unordered.any(), differing, lambda: none)
+        whole: Array = jax.lax.cond(unordered.any(), with_choices, lambda: squared)
+        return whole
 
     def correlation(self, elapsed: Scalar) -> Array:
         """Compute the correlation of function values that are `elapsed` apart in time."""

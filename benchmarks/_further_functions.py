@@ -1,7 +1,6 @@
 r"""Twelve further dynamic functions for `field`, on which no optimiser was tuned.
 
-They were defined before any optimiser was run on them. The optimisers of this project are not
-changed because of their results.
+They were defined before any optimiser was run on them. No result on them has changed driftpeak.
 
 | function | inputs without time | contents | minimum |
 | --- | --- | --- | --- |
@@ -10,7 +9,7 @@ changed because of their results.
 | Dixon-Price | 6 | the classical function; the last input is time | moves |
 | Michalewicz | 3 | the classical function; it does not change | stays |
 | Moving Branin | 2 | Branin-Hoo, shifted along a circle | moves |
-| Three peaks | 2 | three hollows that travel, and whose depths change | moves |
+| Three wells | 2 | three wells that travel, and whose depths change | moves |
 | Quasi-periodic bowl | 5 | a quadratic function; its centre has one period per input | moves |
 | Jumping bowl | 3 | a quadratic function with ripples; its centre jumps twice | moves |
 | Controller | 2 | a proportional-integral controller; the plant slows down | moves |
@@ -66,8 +65,8 @@ def moving_branin(x: Any) -> Any:
     return valley**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(a) + 10
 
 
-def three_peaks(x: Any) -> Any:
-    """Compute the lowest of three hollows that travel and whose depths change."""
+def three_wells(x: Any) -> Any:
+    """Compute the lowest of three wells that travel and whose depths change."""
     time = x[:, 2]
     values = []
     for k, (depth, width) in enumerate([(1.0, 0.15), (0.9, 0.25), (1.1, 0.1)]):
@@ -100,9 +99,10 @@ def controller(x: Any) -> Any:
     r"""Compute the logarithm of the cost of a proportional-integral controller.
 
     The plant is \(\tau \dot y = u - y\). Its time constant \(\tau\) grows from 0.5 to 3. The input
-    is \(u = K e + z\) with the error \(e = 1 - y\) and \(\dot z = I e\). The cost is the integral
-    of \(e^2 + 0.1 (u - 1)^2\) after a unit step. The state \((e, z - 1)\) obeys a linear law, so
-    the cost is a quadratic form, whose matrix solves a Lyapunov equation.
+    is \(u = K e + z\) with the error \(e = 1 - y\) and \(\dot z = I e\). The two parameters are the
+    logarithms of K, from 0.1 to 10, and of I, from 0.03 to 10. The cost is the integral of
+    \(e^2 + 0.1 (u - 1)^2\) after a unit step. The state \((e, z - 1)\) obeys a linear law, so the
+    cost is a quadratic form, whose matrix solves a Lyapunov equation.
     """
     gain, integral, weight = 10 ** (2 * x[:, 0] - 1), 10 ** (2.5 * x[:, 1] - 1.5), 0.1
     tau = 0.5 * 6 ** x[:, 2]
@@ -116,9 +116,10 @@ def controller(x: Any) -> Any:
 def catalyst(x: Any) -> Any:
     """Compute minus the profit of a reactor whose catalyst loses activity.
 
-    Inputs are temperature (500 to 700 K), residence time (0.1 to 10 s) and concentration. The
-    product of the first reaction, an Arrhenius law, is consumed by a second one with a higher
-    activation energy. The activity of the catalyst halves in 0.35 of the time.
+    Inputs are temperature (500 to 700 K), the logarithm of the residence time (0.1 to 10 s) and
+    concentration (0.2 to 1, relative to the largest). The product of the first reaction, an
+    Arrhenius law, is consumed by a second one with a higher activation energy. The activity of the
+    catalyst halves in 0.35 of the time.
     """
     kelvin, seconds = 500 + 200 * x[:, 0], 10 ** (2 * x[:, 1] - 1)
     feed = 0.2 + 0.8 * x[:, 2]
@@ -134,10 +135,10 @@ def catalyst(x: Any) -> Any:
 def phased_array(x: Any) -> Any:
     """Compute minus the power that an array receives from a source which moves.
 
-    The four inputs are phases, in turns. The first antenna has the phase 0, and the phase of the
-    k-th antenna should be k sin(angle); the angle of the source moves by 80 degrees.
+    The four inputs are phases, in turns. Antenna 0 has the phase 0, and the best phase of antenna k
+    is k sin(angle) / 2. The angle of the source moves from -40 to 40 degrees.
     """
-    angle = np.pi / 180 * (-40 + 80 * x[:, 4])
+    angle = np.radians(-40 + 80 * x[:, 4])
     order = np.arange(1, 5)
     shift = 2 * np.pi * (x[:, :4] - 0.5 * order * np.sin(angle)[:, None])
     return -(np.abs(1 + np.exp(1j * shift).sum(axis=1)) ** 2) / 25
@@ -155,7 +156,7 @@ def gaussian_process(x: Any) -> Any:
     return np.cos(x @ frequencies.T + phases) @ weights
 
 
-NEW = {
+FURTHER = {
     function.name: function
     for function in (
         DynamicFunction("Levy", 4, -10.0, 10.0, 1.0, levy),
@@ -163,7 +164,7 @@ NEW = {
         DynamicFunction("Dixon-Price", 6, -2.0, 2.0, None, dixon_price),
         DynamicFunction("Michalewicz", 3, 0.0, math.pi, None, michalewicz),
         DynamicFunction("Moving Branin", 2, 0.0, 1.0, None, moving_branin),
-        DynamicFunction("Three peaks", 2, 0.0, 1.0, None, three_peaks),
+        DynamicFunction("Three wells", 2, 0.0, 1.0, None, three_wells),
         DynamicFunction("Quasi-periodic bowl", 5, 0.0, 1.0, None, quasi_periodic_bowl),
         DynamicFunction("Jumping bowl", 3, 0.0, 1.0, None, jumping_bowl),
         DynamicFunction("Controller", 2, 0.0, 1.0, None, controller),
@@ -174,5 +175,5 @@ NEW = {
 }
 """The functions by name."""
 
-ALL = FUNCTIONS | NEW
+ALL = FUNCTIONS | FURTHER
 """These functions and those of `driftpeak.environments.functions`."""
