@@ -41,7 +41,7 @@ def test_neighbouring_choices_are_similar_before_any_reward():
     for column, other in ((2, 1.0), (3, 1.0), (3, 0.0), (4, 1.0)):
         changed = row.copy()
         changed[0, column] = other
-        np.testing.assert_allclose(model.covariance(row, changed), [[PRIOR]])
+        np.testing.assert_allclose(model.covariance(row, 3.0, changed, 3.0), [[PRIOR]])
     np.testing.assert_allclose(model.lengthscale[:2], 0.12 * 5**0.5)
     many = dp.Box(grade=dp.Categorical(*range(41), ordered=True))
     assert ranges(make_coding(many).gaps)[0].median == pytest.approx(0.12)

@@ -54,27 +54,31 @@ def test_the_peak_is_that_of_the_context(shop):
 
 @pytest.mark.slow
 def test_the_belief_is_that_of_a_process_over_settings_and_contexts(shop):
-    """Written plainly: Matern 5/2 over all columns, times the correlation in time."""
+    """Written plainly: Matern 5/2 over all columns, and an effect of the day that drifts slowly."""
     engine, told = shop._engine, shop.history()
     model, standard = engine.model, engine.standard
 
     def row(price, context):
         return np.array([(price - 5) / 15, DAYS.index(context["day"]) / 2, context["load"] / 4])
 
-    def covariance(one, other):
+    def covariance(one, time, other, later):
         gap = one - other
         gap[1] = gap[1] != 0
         r = np.sqrt(5 * ((gap / model.lengthscale) ** 2).sum())
-        return model.variance * (1 + r + r**2 / 3) * np.exp(-r)
+        whole = (1 + r + r**2 / 3) * np.exp(-r) * model.correlation(time - later)
+        slowly = (
+            1.0 if engine.motion == "none" else np.exp(-abs(time - later) / 20 / model.timescale)
+        )
+        return model.variance * (0.9 * whole + 0.1 * (gap[1] == 0) * slowly)
 
     rows = [row(one.parameters["price"], one.context) for one in told]
     times = np.array([one.time for one in told], float)
-    gram = np.array([[covariance(a, b) for b in rows] for a in rows])
-    gram *= model.correlation(times[:, None] - times[None, :])
+    each = list(zip(rows, times, strict=True))
+    gram = np.array([[covariance(*a, *b) for b in each] for a in each])
     gram += model.noise_variance * np.eye(len(rows))
     rewards_ = standard.into(np.array([one.reward for one in told])) - model.level
     here, when = row(11.0, CONTEXT), 33.0
-    across = np.array([covariance(here, one) for one in rows]) * model.correlation(when - times)
+    across = np.array([covariance(here, when, *one) for one in each])
     mean = across @ np.linalg.solve(gram, rewards_) + model.level
     variance = model.variance - across @ np.linalg.solve(gram, across)
     wanted = standard.back(np.array([mean]), np.sqrt([variance]))

@@ -15,6 +15,7 @@ from driftpeak.live._model.hyperparameters import (
     _evaluate,
     cost,
     default_model,
+    effect_of_choices,
     kind_of,
     most_probable,
     pace_of,
@@ -46,14 +47,16 @@ CATEGORICAL = np.array([False, False, True])
 MODEL = gp.Model(0.4, np.array([0.3, 0.7, 1.1]), 1.7, 0.05, 12.0, CATEGORICAL)
 SLOWER, ROUND = Kind(gp.MARKOV, gp.SLOWER), Kind(gp.MARKOV, gp.ROUND, 7.0)
 KINDS = {"still": Kind(gp.STILL), "markov": Kind(gp.MARKOV), "momentum": Kind(gp.MOMENTUM),
-         "two speeds": SLOWER, "rhythm": ROUND}  # fmt: skip
+         "two speeds": SLOWER, "rhythm": ROUND,
+         "still, effect": Kind(gp.STILL, effect=0.3), "effect": Kind(gp.MARKOV, effect=0.3),
+         "two speeds, effect": SLOWER._replace(effect=0.3)}  # fmt: skip
 MOTIONS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 
 
 def moving(kind):
     """`MODEL`, moving in this way; of two parts the second has 0.4 of the variance."""
     share = 0.0 if kind.beside == gp.ALONE else 0.4
-    return MODEL._replace(motion=kind.motion, beside=kind.beside, period=kind.period, share=share)
+    return MODEL._replace(**kind._asdict(), share=share)
 
 
 def data(count, seed=0):
@@ -88,10 +91,20 @@ def faded(model, a, b):
     return (1 + rate * gap) * np.exp(-rate * gap) if model.motion == gp.MOMENTUM else 1.0 + 0 * gap
 
 
+def between(model, x, times, y, others):
+    """The covariance of values at rows and times, written plainly, with an effect of choices."""
+    whole = covariance(model, x, y) * faded(model, times, others)
+    if model.effect is None:
+        return whole
+    lasts = 1.0 if model.motion == gp.STILL else np.exp(-abs(times - others) / 20 / model.timescale)
+    equal = x[:, None, 2] == y[None, :, 2]
+    return (1 - model.effect) * whole + model.effect * model.variance * equal * lasts
+
+
 def dense(model, rows, times, rewards, at, now, worth=1.0):
     """Mean and deviation by two linear solves."""
-    among = covariance(model, rows, rows) * faded(model, times[:, None], times[None, :])
-    cross = covariance(model, rows, at) * faded(model, times, now)[:, None]
+    among = between(model, rows, times[:, None], rows, times[None, :])
+    cross = between(model, rows, times[:, None], at, now)
     inverse = np.linalg.inv(among + model.noise_variance / worth * np.eye(len(rows)))
     variance = model.variance - np.einsum("ij,ik,kj->j", cross, inverse, cross)
     return model.level + cross.T @ inverse @ (rewards - model.level), np.sqrt(variance)
@@ -109,7 +122,7 @@ def test_posterior_is_that_of_two_linear_solves(now, kind):
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-9)
     np.testing.assert_allclose(gp.mean(model, known, at, now), expected[0], rtol=1e-9)
-    among = covariance(model, rows, rows) * faded(model, times[:, None], times)
+    among = between(model, rows, times[:, None], rows, times[None, :])
     whole = np.eye(20) + among / model.noise_variance
     np.testing.assert_allclose(known.information, 0.5 * np.linalg.slogdet(whole)[1], rtol=1e-9)
 
@@ -192,11 +205,11 @@ def test_influence_is_a_covariance_with_later(kind):
     imagined = imagine(model, known, no_fantasies(known, 32), 0, places(out, then, 32))
     found = jax.jit(gp.influence)(model, known, imagined, at, 43.0, ahead)
     seen, when = np.concatenate([rows, out]), np.concatenate([times, then])
-    among = covariance(model, seen, seen) * faded(model, when[:, None], when)
+    among = between(model, seen, when[:, None], seen, when[None, :])
     inverse = np.linalg.inv(among + 0.05 * np.eye(15))
-    now = covariance(model, seen, at) * faded(model, when, 43.0)[:, None]
-    each = [covariance(model, seen, at) * faded(model, when, 43.0 + h)[:, None] for h in ahead]
-    own = [faded(model, 43.0, 43.0 + h) * model.variance for h in ahead]
+    now = between(model, seen, when[:, None], at, 43.0)
+    each = [between(model, seen, when[:, None], at, 43.0 + h) for h in ahead]
+    own = [between(model, at, 43.0, at, 43.0 + h).diagonal() for h in ahead]
     moved = [c - np.einsum("ij,ik,kj->j", now, inverse, k) for c, k in zip(own, each, strict=True)]
     variance = model.variance - np.einsum("ij,ik,kj->j", now, inverse, now)
     bonus = np.abs(moved).mean(axis=0) / np.sqrt(variance + 0.05)
@@ -224,7 +237,7 @@ def test_cost_is_minus_the_log_posterior_density(kind):
     vector = pack(model, 2.0)
     problem = Problem(places(rows, times, 32), pad(rewards, 32), CATEGORICAL, 2.0, kind_of(model))
     found = cost(vector, problem)
-    among = covariance(model, rows, rows) * faded(model, times[:, None], times)
+    among = between(model, rows, times[:, None], rows, times[None, :])
     whole = among + 0.05 * np.eye(20)
     rest = rewards - MODEL.level
     likelihood = -0.5 * (rest @ np.linalg.solve(whole, rest) + np.linalg.slogdet(whole)[1])
@@ -263,12 +276,37 @@ def test_covariance_and_slope_of_many_columns(dimension):
     apart[:, :, -1] = apart[:, :, -1] != 0
     z = np.sqrt(5 * (apart**2 / model.lengthscale**2).sum(axis=-1))
     expected = model.variance * (1 + z + z**2 / 3) * np.exp(-z)
-    np.testing.assert_allclose(model.covariance(rows, rows), expected, rtol=1e-12)
+    np.testing.assert_allclose(model.covariance(rows, 3.0, rows, 3.0), expected, rtol=1e-12)
     times, rewards = np.arange(15.0), generator.normal(size=15)
     problem = Problem(places(rows, times, 32), pad(rewards, 32), gaps, 1.0, kind_of(model))
     start = pack(model, 1.0)
     slope = _evaluate(problem, start)[1]
     assert check_grad(lambda v: cost(v, problem), lambda _: slope, start) < 1e-5
+
+
+@pytest.mark.parametrize("numbers", [2, 7])
+def test_an_effect_is_equal_where_the_choices_are(numbers):
+    """Beyond 8 columns it is computed otherwise; ordered choices differ in part."""
+    generator = np.random.default_rng(numbers)
+    gaps = np.append(np.zeros(numbers), [1.0, 0.25])
+    rows = generator.uniform(size=(15, numbers + 2))
+    rows[:, -2:] = generator.integers(5, size=(15, 2)) / 4
+    times = np.sort(generator.uniform(0, 40, 15))
+    model = MODEL._replace(lengthscale=np.full(numbers + 2, 0.7), gaps=gaps, effect=0.3)
+    unordered = rows[:, None, -2] == rows[None, :, -2]
+    equal = (unordered + 1 - abs(rows[:, None, -1] - rows[None, :, -1])) / 2
+    args = rows, times[:, None], rows, times[None, :]
+    slowly = np.exp(-abs(times[:, None] - times) / (20 * model.timescale))
+    expected = 0.7 * np.asarray(model._replace(effect=None).covariance(*args))
+    expected += 0.3 * model.variance * equal * slowly
+    np.testing.assert_allclose(model.covariance(*args), expected, rtol=1e-12)
+
+
+def test_an_effect_needs_choices_and_numbers():
+    assert effect_of_choices(np.array([0.0, 1.0])) == 0.1
+    assert effect_of_choices(np.array([0.5, 0.0])) == 0.1
+    assert effect_of_choices(np.zeros(2)) is None
+    assert effect_of_choices(np.ones(1)) is None
 
 
 def test_covariance_of_many_columns_in_single_precision():
@@ -278,9 +316,9 @@ def test_covariance_of_many_columns_in_single_precision():
     rows[10:] = rows[:10] + 0.003 * generator.normal(size=(10, 30))
     model = MODEL._replace(lengthscale=np.full(30, 0.3), gaps=np.zeros(30))
     single = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), model)
-    quick = single.covariance(jnp.asarray(rows, jnp.float32), jnp.asarray(rows, jnp.float32))
+    quick = single.similarity(jnp.asarray(rows, jnp.float32), jnp.asarray(rows, jnp.float32))
     assert quick.dtype == jnp.float32
-    np.testing.assert_allclose(quick, model.covariance(rows, rows), atol=3e-5)
+    np.testing.assert_allclose(quick, model.similarity(*2 * [jnp.asarray(rows)]), atol=2e-5)
 
 
 @pytest.mark.slow
@@ -292,8 +330,7 @@ def test_numbers_are_learned_back():
     generator = np.random.default_rng(5)
     truth = gp.Model(0.0, np.array([0.2, 2.0]), 1.0, 0.05, 60.0, np.zeros(2, bool))
     rows, times = generator.uniform(size=(250, 2)), np.arange(250.0)
-    among = truth.covariance(jnp.asarray(rows), jnp.asarray(rows))
-    among = np.asarray(among * truth.correlation(times[:, None] - times))
+    among = np.asarray(truth.covariance(rows, times[:, None], rows, times[None, :]))
     rewards = np.linalg.cholesky(among + 0.05 * np.eye(250)) @ generator.normal(size=250)
     found, kind = default_model(truth.gaps, 1.0, Kind(gp.MARKOV)), Kind(gp.MARKOV)
     problem = Problem(places(rows, times, 256), pad(rewards, 256), truth.gaps, 1.0, kind)
@@ -328,7 +365,8 @@ def test_pace():
 
 def test_vectors_come_back():
     again = unpack(pack(MODEL, 3.0), CATEGORICAL, 3.0, Kind())
-    for one, other in zip(again, MODEL, strict=True):
+    assert again.effect is None
+    for one, other in zip(again[:-1], MODEL[:-1], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 

@@ -288,9 +288,9 @@ def test_all_that_is_out_counts():
     at = np.random.default_rng(0).uniform(size=(5, 2))
     every = np.concatenate([engine.memory.rows, out])
     times = np.concatenate([engine.memory.times, np.full(150, now)])
-    elapsed = model.correlation(times[:, None] - times[None, :])
-    observed = model.covariance(every, every) * elapsed + model.noise_variance * np.eye(156)
-    across = model.covariance(every, at) * model.correlation(now - times)[:, None]
+    observed = model.covariance(every, times[:, None], every, times[None, :])
+    observed += model.noise_variance * np.eye(156)
+    across = model.covariance(every, times[:, None], at, now)
     expected = model.variance - (across * np.linalg.solve(observed, across)).sum(axis=0)
     gaps = np.abs(out[:, None] - out[None]) / np.minimum(model.lengthscale, 1.0)
     assert gaps.max(axis=2)[np.triu_indices(150, 1)].min() > 0.01 - 1e-9  # and none is twice out

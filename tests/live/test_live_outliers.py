@@ -21,7 +21,7 @@ def world(count=30, seed=0):
     generator = np.random.default_rng(seed)
     rows = generator.uniform(size=(count, 1))
     times = np.sort(generator.uniform(0, 60, count))
-    covariance = MODEL.covariance(rows, rows) * MODEL.correlation(times[:, None] - times)
+    covariance = MODEL.covariance(rows, times[:, None], rows, times[None, :])
     covariance = np.asarray(covariance) + MODEL.noise_variance * np.eye(count)
     rewards = MODEL.level + np.linalg.cholesky(covariance) @ generator.normal(size=count)
     return rows, times, rewards, covariance

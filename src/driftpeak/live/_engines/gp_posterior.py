@@ -18,9 +18,11 @@ from driftpeak.live._model.change_points import Change, padded_changes
 from driftpeak.live._model.drift_models import kind_named, motions, prior_of, worths
 from driftpeak.live._model.hyperparameters import (
     SIZES,
+    Kind,
     Problem,
     check_hyperparameters,
     default_model,
+    effect_of_choices,
     kind_of,
 )
 from driftpeak.live._model.likelihoods import Rates
@@ -82,7 +84,7 @@ class GPBelief(Engine):
         self._refactor()
 
     def _default_model(self, motion: str) -> gp.Model:
-        return default_model(self.coding.all_gaps, self.pace, kind_named(motion))
+        return default_model(self.coding.all_gaps, self.pace, self._kind(motion))
 
     def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
         return gp.Model(
@@ -90,8 +92,11 @@ class GPBelief(Engine):
             lengthscale=np.array(values["lengthscale"]),
             gaps=self.coding.all_gaps,
             share=values.get("share", 0.0),
-            **kind_named(motion)._asdict(),
+            **self._kind(motion)._asdict(),
         )
+
+    def _kind(self, motion: str) -> Kind:
+        return kind_named(motion)._replace(effect=effect_of_choices(self.coding.all_gaps))
 
     def observe(self, sample: Sample, reward: float) -> None:
         if len(self.memory) == self.policy.capacity:

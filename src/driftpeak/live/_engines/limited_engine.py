@@ -38,6 +38,7 @@ from driftpeak.live._engines.gp_posterior import NEWEST
 from driftpeak.live._engines.rate_engine import RateEngine
 from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._model import gp
+from driftpeak.live._model.hyperparameters import Kind
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._search import feasible
 from driftpeak.live._space.constraints import Limit
@@ -100,6 +101,10 @@ class QuantityEngine(GPEngine):
 
     def _is_far(self, standard: RobustScaler) -> Any:
         return np.zeros(len(self.memory), bool)
+
+    def _kind(self, motion: str) -> Kind:
+        # an effect of choices would make them differ more, and a safe start reach fewer of them
+        return super()._kind(motion)._replace(effect=None)
 
     def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
         model = super()._model(motion, values)

@@ -15,6 +15,16 @@ A second component may have a share w of the variance, \((1-w)\,c(v) + w\,c'(v)\
 hundred times as slowly, or it is periodic with period P, \(e^{-2\sin^2(\pi v/P)}\,e^{-v/10P}\)
 (MacKay 1998). The second factor lets the phase and the amplitude of the cycle drift.
 
+If a row has choices and numbers, a share \(\theta\) of the variance belongs to an effect of the
+choices alone. It is equal at all numbers and drifts twenty times as slowly. A difference between
+choices that was seen at one setting is then known at other settings, and for longer. With the
+distance \(d_j \le 1\) between the choices in column j, the covariance is
+
+\[(1-\theta)\,k(x, x')\,c(v) + \theta\,\sigma^2\,e^{-v/20\tau}\,
+  \mathrm{mean}_j\,(1 - d_j(x, x')).\]
+
+Without drift, the exponential is 1.
+
 The function may also change suddenly. A change with loss \(\ell\) multiplies the covariance of all
 values before it with all values after it by \(e^{-\ell}\), as if Markov drift had lasted for
 \(\ell\tau\) longer. Changes are detected by `driftpeak.live._model.change_points`.
@@ -23,6 +33,8 @@ All arrays have a fixed number of places. Each place has a weight (`weights`), w
 variance of its noise: 1, less under a forgetting rule, and 0 for unused places.
 """
 
+from collections.abc import Callable
+from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -48,6 +60,7 @@ FAINTEST = 1e-12  # least precision of a reward under a likelihood
 STILL, MARKOV, MOMENTUM = range(3)
 ALONE, SLOWER, ROUND = range(3)
 SLOWER_BY, CYCLES = 100.0, 10.0
+EFFECT_SLOWER_BY = 20.0  # timescale of the effect of choices divided by the timescale
 CHANGES = 8  # changes that a model can have
 NO_CHANGES = np.zeros((2, CHANGES))
 NO_CHANGES.flags.writeable = False
@@ -69,11 +82,18 @@ MOVING = jnp.ones_like, _falling, _gliding
 """Correlations as functions of age in timescales: no drift, Markov drift, momentum."""
 
 
-def _with_distance(squared: Array, x: Array, y: Array, gap: Array, lengthscale: Array) -> Array:
-    """Return the sum of squared distances with those of another column."""
-    apart = x[:, None] - y[None, :]
-    apart = jnp.where(gap == 1, jnp.abs(apart) > SAME, apart**2)
-    return squared + apart / lengthscale**2
+def _distances(x: Array, y: Array, gap: Array) -> Array:
+    """Compute distances in columns; those of unordered choices are 0 or 1."""
+    apart = jnp.abs(x - y)
+    return jnp.where(gap == 1, (apart > SAME).astype(apart.dtype), apart)
+
+
+class Component(NamedTuple):
+    """A part of the covariance: variance times similarity of rows times correlation in time."""
+
+    variance: Scalar
+    similarity: Callable[[Array, Array], Array]
+    correlation: Callable[[Scalar], Array]
 
 
 class Model(NamedTuple):
@@ -90,18 +110,57 @@ class Model(NamedTuple):
     share: Scalar = 0.0  # share of the second component in the variance
     period: Scalar = 1.0  # period of a periodic second component
     changes: AnyArray = NO_CHANGES  # (2, CHANGES): times of sudden changes, and losses, 0 if unused
+    effect: Scalar | None = None  # share of the effect of choices in the variance; None without one
 
-    def covariance(self, x: AnyArray, y: AnyArray) -> Array:
-        """Compute the covariance between two sets of rows at one time, shape `(m, n)`."""
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The parts of the covariance."""
+        if self.effect is None:
+            return (Component(self.variance, self.similarity, self.correlation),)
+        rest, effect = (1 - self.effect) * self.variance, self.effect * self.variance
+        return (
+            Component(rest, self.similarity, self.correlation),
+            Component(effect, self._equal_choices, self._correlation_of_effect),
+        )
+
+    def covariance(self, x: AnyArray, times: Scalar, y: AnyArray, others: Scalar) -> Array:
+        """Compute the covariance between values at rows and times, shape `(m, n)`.
+
+        Arguments:
+            x, y: rows, shapes `(m, d)` and `(n, d)`.
+            times, others: their times, of shapes that broadcast to `(m, n)`.
+        """
+        parts = (
+            similarity(jnp.asarray(x), jnp.asarray(y))
+            * variance
+            * self.changed(correlation(times - others), times, others)
+            for variance, similarity, correlation in self.components
+        )
+        return reduce(jnp.add, parts)
+
+    def similarity(self, x: Array, y: Array) -> Array:
+        """Compute k without its variance between two sets of rows, shape `(m, n)`."""
         if x.shape[1] > UNROLLED:
-            squared = self._distances_of_many_columns(jnp.asarray(x), jnp.asarray(y))
+            squared = self._distances_of_many_columns(x, y)
         else:
-            squared = jnp.zeros((len(x), len(y)), x.dtype)
-            each = (jnp.asarray(part) for part in (x.T, y.T, self.gaps, self.lengthscale))
-            for column in zip(*each, strict=True):
-                squared = _with_distance(squared, *column)
-        squared = jnp.maximum(squared, LEAST_SQUARE)
-        return SHAPE.of_squared_distance(squared) * self.variance
+            scales = jnp.asarray(self.lengthscale) ** 2
+            squares = (_distances(*each) ** 2 for each in self._columns(x, y))
+            squared = reduce(jnp.add, map(jnp.divide, squares, scales))
+        return SHAPE.of_squared_distance(jnp.maximum(squared, LEAST_SQUARE))
+
+    def _columns(self, x: Array, y: Array) -> Any:
+        """Return for each column its values, shapes `(m, 1)` and `(1, n)`, and its gap."""
+        return zip(x.T[:, :, None], y.T[:, None, :], jnp.asarray(self.gaps), strict=True)
+
+    def _equal_choices(self, x: Array, y: Array) -> Array:
+        """Compute the mean of 1 minus the distance over columns with choices, shape `(m, n)`."""
+        gaps = jnp.asarray(self.gaps)
+        choices = (gaps > 0).astype(x.dtype)
+        shares = choices / choices.sum()
+        if x.shape[1] > UNROLLED:
+            return 1 - _distances(x[:, None, :], y[None, :, :], gaps) @ shares
+        distances = (_distances(*each) for each in self._columns(x, y))
+        return 1 - reduce(jnp.add, map(jnp.multiply, distances, shares))
 
     def _distances_of_many_columns(self, x: Array, y: Array) -> Array:
         """Compute squared distances by a product of matrices, shape `(m, n)`.
@@ -143,11 +202,20 @@ class Model(NamedTuple):
         whole: Array = jax.lax.cond(self.beside == ALONE, lambda: moving, with_second)
         return whole
 
+    def _correlation_of_effect(self, elapsed: Scalar) -> Array:
+        """Compute the correlation of the effect of choices at times that are `elapsed` apart."""
+        ages = jnp.abs(elapsed) / (EFFECT_SLOWER_BY * self.timescale)
+        return jnp.where(self.motion == STILL, 1.0, jnp.exp(-ages))
+
     def correlation_between(self, times: AnyArray, others: AnyArray) -> Array:
         """Compute the correlation of function values at times, for shapes that broadcast."""
-        whole, (moments, losses) = self.correlation(times - others), self.changes
+        return self.changed(self.correlation(times - others), times, others)
 
-        def lost(when: AnyArray) -> Array:
+    def changed(self, whole: Array, times: Scalar, others: Scalar) -> Array:
+        """Return correlations after the sudden changes between times and others."""
+        moments, losses = self.changes
+
+        def lost(when: Scalar) -> Array:
             each = ((when > moments[number]) * losses[number] for number in range(CHANGES))
             return jnp.asarray(sum(each))
 
@@ -365,19 +433,23 @@ def influence(
     acquisition function is driftpeak's own, as in `driftpeak.Auto`.
 
     The covariance is \(\sigma^2 c(h) - k_{t+h}^\top G^{-1} k_t\), where G is the covariance of all
-    observations. \(G^{-1} k_t\) has one column for each row and is used for all h.
+    observations. \(G^{-1} k_t\) has one column for each row and is used for all h. With an effect
+    of choices, both terms are sums over the components.
     """
 
     def later(places: PaddedObservations, solved: Array) -> Array:
         """Return covariances with later values, times the solution, shape `(h, m)`."""
         then = jnp.asarray(time) + ahead[:, None]
-        return model.correlation_between(then, places.times[None, :]) @ (
-            model.covariance(places.rows, rows) * solved
+        parts = (
+            model.changed(correlation(then - places.times[None, :]), then, places.times[None, :])
+            @ (similarity(jnp.asarray(places.rows), jnp.asarray(rows)) * variance * solved)
+            for variance, similarity, correlation in model.components
         )
+        return reduce(jnp.add, parts)
 
     now = _lower_times(known.whiten, covariance_across(model, known.places, rows, time))
     variance = model.variance - (now**2).sum(axis=0)
-    moved = model.variance * model.correlation(ahead)[:, None]
+    moved = sum(part.variance * part.correlation(ahead)[:, None] for part in model.components)
     if fantasies is not None:
         further = covariance_across(model, fantasies.places, rows, time) - fantasies.cross.T @ now
         further = _lower_times(fantasies.whiten, further)
@@ -455,11 +527,9 @@ def covariance_across(
     model: Model, places: PaddedObservations, rows: AnyArray, time: Scalar
 ) -> Array:
     """Compute the covariance between the function at places and at rows at one time."""
-    faded = model.correlation_between(jnp.asarray(time), places.times)
-    return model.covariance(places.rows, rows) * faded[:, None]
+    return model.covariance(places.rows, places.times[:, None], rows, jnp.asarray(time))
 
 
 def covariance_between(model: Model, some: PaddedObservations, others: PaddedObservations) -> Array:
     """Compute the covariance between the function at some places and at others."""
-    faded = model.correlation_between(some.times[:, None], others.times[None, :])
-    return model.covariance(some.rows, others.rows) * faded
+    return model.covariance(some.rows, some.times[:, None], others.rows, others.times[None, :])

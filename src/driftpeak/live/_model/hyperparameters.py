@@ -100,20 +100,27 @@ TIMESCALE = Range(100.0, 1.5, 10.0, 1e5)
 LEVEL = 10.0  # bound of the level's absolute value, in standard units
 SHARE = 1.5  # prior deviation of the share's log-odds
 EVENEST = 4.0  # bound of the log-odds' absolute value
+EFFECT = 0.1  # share of the effect of choices in the variance
 
 
 class Kind(NamedTuple):
-    """A kind of motion without hyperparameters; fields as in `driftpeak.live._model.gp.Model`."""
+    """The parts of a model that are not learned, as in `driftpeak.live._model.gp.Model`."""
 
     motion: Scalar = MARKOV
     beside: Scalar = ALONE
     period: Scalar = 1.0
     changes: AnyArray = NO_CHANGES
+    effect: Scalar | None = None
 
 
 def kind_of(model: Model) -> Kind:
-    """Return the kind of motion of a model."""
-    return Kind(model.motion, model.beside, model.period, model.changes)
+    """Return the kind of a model."""
+    return Kind(*(getattr(model, name) for name in Kind._fields))
+
+
+def effect_of_choices(gaps: np.ndarray) -> float | None:
+    """Return the share of the effect of choices; None unless there are choices and numbers."""
+    return EFFECT if (gaps > 0).any() and (gaps == 0).any() else None
 
 
 def ranges(gaps: AnyArray, variance: Range = VARIANCE) -> list[Range]:

@@ -189,7 +189,8 @@ def _one_step(
     solve = jax.scipy.linalg.solve_triangular
     white = solve(lower, root * (rewards - model.level), lower=True)
     faded = model.correlation(jnp.asarray(observed.times)[:, None] - observed.times[None, :])
-    across = model.covariance(observed.rows, candidates.reshape(size * arms, width))
+    flat = jnp.asarray(candidates).reshape(size * arms, width)
+    across = model.similarity(jnp.asarray(observed.rows), flat) * jnp.asarray(model.variance)
     across = across.reshape(size, size, arms) * faded[:, :, None] * root[:, None, None]
     solved = solve(lower, across.reshape(size, size * arms), lower=True).reshape(size, size, arms)
     earlier = (jnp.arange(size)[:, None] < jnp.arange(size)[None, :])[:, :, None]
