@@ -25,6 +25,8 @@ WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
 MEMORIES = (10, 25, 50, 100, 250)
 """The tournament's grid of windows and restart periods."""
 DISCOUNTS = tuple(1 - 1 / memory for memory in MEMORIES)
+LONG_DISCOUNTS = tuple(1 - 1 / memory for memory in (25, 100, 250, 1000))
+"""The grid of simple bandits, which need longer memories than policies that use correlations."""
 Second = tuple[str, tuple[float, ...]]
 
 

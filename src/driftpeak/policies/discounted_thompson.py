@@ -15,7 +15,7 @@ from driftpeak._core.errors import positive, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.averages import discounted
-from driftpeak.policies.catalogue import DISCOUNTS, policy, tuned
+from driftpeak.policies.catalogue import LONG_DISCOUNTS, policy, tuned
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.reward_range import RewardRange
 
@@ -37,10 +37,10 @@ class ThompsonState(NamedTuple):
     simple=tuned(
         "discounted TS",
         "discount",
-        DISCOUNTS,
+        LONG_DISCOUNTS,
         lambda known: 1 - math.sqrt(1 / known.horizon),
         arguments=lambda known: {"reward_bound": known.reward_bound},
-        second=("deviation", (1.0, 0.03)),
+        second=("deviation", (1.0, 0.03, 0.01)),
     ),
 )
 class DiscountedTS(RecordsArguments, RewardRange[ThompsonState]):
@@ -59,7 +59,8 @@ class DiscountedTS(RecordsArguments, RewardRange[ThompsonState]):
 
     Arguments:
         prior: the number of points and the prior mean.
-        discount: \(\gamma\) in (0, 1], per observation.
+        discount: \(\gamma\) in (0, 1], per observation; the comparison with simple bandits has
+            \(1 - \sqrt{\Upsilon_T / T}\) for \(\Upsilon_T\) changes in T steps.
         deviation: \(\sigma\), positive, in units of the range of the rewards.
         reward_bound: rewards, noise included, lie between the smallest prior mean less this and the
             largest plus this; default three deviations of a reward under the prior.

@@ -14,7 +14,7 @@ from driftpeak._core.errors import positive, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
 from driftpeak.policies.averages import DiscountedState, discounted, upper_bounds
-from driftpeak.policies.catalogue import DISCOUNTS, policy, tuned
+from driftpeak.policies.catalogue import DISCOUNTS, LONG_DISCOUNTS, policy, tuned
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.reward_range import RewardRange
 
@@ -113,7 +113,7 @@ class UCB1(RecordsArguments, AverageUCB):
     simple=tuned(
         "D-UCB",
         "discount",
-        DISCOUNTS,
+        LONG_DISCOUNTS,
         lambda known: 1 - 0.25 * math.sqrt(1 / known.horizon),
         arguments=lambda known: {"reward_bound": known.reward_bound},
         second=("exploration", (0.6, 0.0005)),

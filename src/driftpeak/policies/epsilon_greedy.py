@@ -35,7 +35,7 @@ class GreedyState(NamedTuple):
     simple=tuned(
         "epsilon-greedy",
         "epsilon",
-        (0.01, 0.05, 0.2),
+        (0.003, 0.01, 0.05, 0.2),
         lambda known: 0.1,
         arguments=lambda known: {},
         second=("step_size", (0.1, 0.5, 1.0)),

@@ -36,7 +36,7 @@ class LinUCBState(NamedTuple):
         "LinUCB",
         "alpha",
         (0.01, 0.03, 0.1, 0.3, 1.0),
-        lambda known: 1 + math.sqrt(math.log(2 / 0.05) / 2),
+        lambda known: None,
         arguments=lambda known: {
             "reward_bound": known.reward_bound,
             "period": float(known.period) if known.period > 1 else None,
@@ -46,7 +46,8 @@ class LinUCBState(NamedTuple):
 class LinUCB(RecordsArguments, RewardRange[LinUCBState]):
     r"""LinUCB: upper confidence bounds of a linear model per arm (Li et al. 2010, algorithm 1).
 
-    Rewards are scaled to [0, 1]. The context x is known from the time t and equal for all arms:
+    Rewards are scaled to [-1/2, 1/2], so that the ridge penalty of an arm without observations
+    means the middle of the range; the paper has rewards in [0, 1]. The context x is known from the time t and equal for all arms:
 
     \[x = (1, \cos(2 \pi t / P), \sin(2 \pi t / P), \cos(4 \pi t / P), \dots)\]
 
@@ -113,7 +114,7 @@ class LinUCB(RecordsArguments, RewardRange[LinUCBState]):
         return state, jnp.argmax(means + self.alpha * jnp.sqrt(squares))
 
     def tell(self, state: LinUCBState, query: Query, reward: Scalar, time: Scalar) -> LinUCBState:
-        scaled = self._scaled(checked_reward(reward))
+        scaled = self._scaled(checked_reward(reward)) - 0.5
         context = self._context(time)
         leverage = state.inverses[query] @ context
         change = jnp.outer(leverage, leverage) / (1 + context @ leverage)

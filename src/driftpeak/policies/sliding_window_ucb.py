@@ -38,7 +38,7 @@ class WindowState(NamedTuple):
     simple=tuned(
         "SW-UCB",
         "window",
-        (50, 100, 250),
+        (100, 250, 1000),
         lambda known: min(
             math.ceil(2 * math.sqrt(known.horizon * math.log(known.horizon))), known.horizon
         ),
