@@ -47,7 +47,8 @@ class LinUCB(RecordsArguments, RewardRange[LinUCBState]):
     r"""LinUCB: upper confidence bounds of a linear model per arm (Li et al. 2010, algorithm 1).
 
     Rewards are scaled to [-1/2, 1/2], so that the ridge penalty of an arm without observations
-    means the middle of the range; the paper has rewards in [0, 1]. The context x is known from the time t and equal for all arms:
+    means the middle of the range; the paper has rewards in [0, 1]. The context x is known from the
+    time t and equal for all arms:
 
     \[x = (1, \cos(2 \pi t / P), \sin(2 \pi t / P), \cos(4 \pi t / P), \dots)\]
 
