@@ -35,7 +35,7 @@ class LinUCBState(NamedTuple):
     simple=tuned(
         "LinUCB",
         "alpha",
-        (0.01, 0.03, 0.1, 0.3, 1.0),
+        (0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
         lambda known: None,
         arguments=lambda known: {
             "reward_bound": known.reward_bound,

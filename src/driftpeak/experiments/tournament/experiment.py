@@ -75,7 +75,7 @@ def tables(results: Results) -> tuple[ResultTable, ...]:
         _overall(standings),
         parts(standings, "Relative regret by kind of case", KINDS, COMPARED),
         parts(
-            standings, "Relative regret by use of the case for choosing defaults", chosen, COMPARED
+            standings, "Relative regret by use of the case for choosing defaults", uses, COMPARED
         ),
         by_case(standings),
         favourites(standings),
