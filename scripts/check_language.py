@@ -16,7 +16,9 @@ AVOIDED = (
     "comes round", "anybody", "nobody", "is told", "are told", "believes", "doubts", "looks at how",
     "in both", "such a one", "had no say", "house rules", "knobs",
 )  # fmt: skip
-GENERATED = {"tournament-cases.md", "field-cases.md", "verdicts.md", "changelog.md"}
+GENERATED = {
+    "tournament-cases.md", "simple-bandits.md", "field-cases.md", "verdicts.md", "changelog.md",
+}  # fmt: skip
 FENCE = re.compile(r"^(`{3,}|~{3,}|:{3,}|\$\$).*?^\1\s*$", re.M | re.S)
 COMMENT = re.compile(r"<!--.*?-->", re.S)
 SKIPPED = re.compile(r"^\s*(\||#|!\[|\(.*\)=|:|\[.*\]:)")

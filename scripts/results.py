@@ -3,8 +3,8 @@
     python scripts/results.py results
 
 writes the sections of verdicts.md for the experiments that `driftpeak reproduce ID ... --output
-results` stored (`all` for the whole page), or tournament-cases.md for `driftpeak reproduce
-tournament`.
+results` stored (`all` for the whole page), or a page of its own for `driftpeak reproduce
+tournament` (tournament-cases.md) and `driftpeak reproduce simple-bandits` (simple-bandits.md).
 """
 
 import json
@@ -20,6 +20,11 @@ from driftpeak.experiments.bootstrap import MOST_NEEDED, samples_to_decide
 from driftpeak.experiments.running.registry import GROUPS
 
 HERE = Path(__file__).parents[1] / "docs"
+OWN_PAGES = {
+    "tournament": ("tournament-cases.md", "Tournament results by case"),
+    "simple-bandits": ("simple-bandits.md", "Simple bandits"),
+}
+"""File and title of the experiments that have a page of their own."""
 MANY = 4
 """Number of differences up to which all are shown; of more, the lowest and highest are shown."""
 HEAD = """---
@@ -165,8 +170,11 @@ def _cell(text: str) -> str:
 
 if __name__ == "__main__":
     found = json.loads((Path(sys.argv[1]) / "summary.json").read_text())
-    if "tournament" in found["experiments"]:
-        (HERE / "tournament-cases.md").write_text(page(found, "Tournament results by case"))
-    else:
+    own = OWN_PAGES.keys() & found["experiments"]
+    for name in own:
+        file, title = OWN_PAGES[name]
+        alone = found | {"experiments": {name: found["experiments"][name]}}
+        (HERE / file).write_text(page(alone, title))
+    if not own:
         verdicts = HERE / "verdicts.md"
         verdicts.write_text(updated(verdicts.read_text(), found, "Verdicts on all claims"))

@@ -26,6 +26,10 @@ ROOT = Path(__file__).parents[2]
 BASES = {"ActingPolicy", "BeliefPolicy", "Policy", "Player", "Prediction", "Reading"}
 WRAPPERS = {"Doubling", "InContext", "RandomStart", "Transformed"}
 PUBLIC = sorted(set(policies.__all__) - BASES - WRAPPERS)
+SIMPLE = {
+    "CUSUMUCB", "DiscountedTS", "EpsilonGreedy", "Exp3S", "LinUCB", "MUCB", "SWUCB", "UCB1",
+}  # fmt: skip
+"""Policies for independent arms that play only in the comparison with simple bandits."""
 NOT_IN_THE_TOURNAMENT = {
     "SparQ", "WSparQ", "AdaptiveSparQ", "VirtualGPUCB",  # ask an expert, the others have none
     "BestFixedArm", "Clairvoyant",  # see the truth
@@ -33,6 +37,7 @@ NOT_IN_THE_TOURNAMENT = {
     "PE",  # for a function that stays
     "AdaptiveRPERP",  # not published; R-PERP plays
     "ROPKB",  # OPKB with its period plays
+    *SIMPLE,
 }  # fmt: skip
 PRIOR = dp.Prior(dp.Grid([0, 1], size=6), dp.SE(0.3), 0.05)
 
@@ -52,6 +57,11 @@ def test_every_public_policy_is_exported_and_documented(name):
 def test_every_published_policy_plays_in_the_tournament(name):
     (entry,) = (entry for entry in ENTRIES if entry.make is getattr(policies, name))
     assert name in ("Auto", "UniformRandom") or entry.family in players.FAMILIES
+
+
+def test_policies_for_independent_arms_play_in_the_comparison_with_simple_bandits():
+    playing = {entry.make.__name__ for entry in ENTRIES if entry.simple in players.SIMPLE}
+    assert playing == {*SIMPLE, "DUCB", "GLRKLUCB", "RExp3"}
 
 
 def test_policies_that_are_left_out_of_the_tournament_exist():

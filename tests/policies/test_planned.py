@@ -6,6 +6,7 @@ import pytest
 import driftpeak as dp
 from driftpeak.environments import MovingCosine, RecordedRewards, SignSwitches
 from driftpeak.gp.domains import unit_sphere
+from driftpeak.policies.randomised import mixed
 from driftpeak.theory.schedules import rexp3_batch_length
 
 PRIOR = dp.Prior(dp.Arms(np.linspace(0, 1, 8)[:, None]), dp.SE(0.3), noise_variance=0.01)
@@ -66,7 +67,7 @@ def test_rexp3_is_besbes_exp3():
             weights = np.ones(8)
         state, query = policy.ask(state, step + 1.0)
         probabilities = (1 - exploration) * weights / weights.sum() + exploration / 8
-        found = policy._probabilities(state.log_weights)
+        found = mixed(state.log_weights, policy.exploration)
         np.testing.assert_allclose(found, probabilities, rtol=1e-9)
         reward = generator.uniform(low, high)
         state = policy.tell(state, query, reward, step + 1.0)

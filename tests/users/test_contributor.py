@@ -41,11 +41,11 @@ class GreedyState(NamedTuple):
 
 
 @policy(
-    "epsilon-greedy",
+    "mostly-greedy",
     memory="all observations; arms are independent",
     defaults={"epsilon": 0.1},
     family=lambda make: Family(
-        "epsilon-greedy",
+        "mostly-greedy",
         lambda known: make(known.prior, epsilon=0.1),
         "epsilon",
         (0.05, 0.2),
@@ -53,7 +53,7 @@ class GreedyState(NamedTuple):
         wide_only=True,
     ),
 )
-class EpsilonGreedy(RecordsArguments, ActingPolicy[GreedyState]):
+class MostlyGreedy(RecordsArguments, ActingPolicy[GreedyState]):
     """Epsilon-greedy: the best average so far, or with probability `epsilon` any point.
 
     Arguments:
@@ -161,7 +161,7 @@ def copy(tmp_path_factory):
         (shutil.copytree if source.is_dir() else shutil.copy)(source, place / name)
     package = place / "src" / "driftpeak"
     for folder, module, name, text, line in (
-        ("policies", "epsilon_greedy", "EpsilonGreedy", POLICY, "doubling import Doubling\n"),
+        ("policies", "mostly_greedy", "MostlyGreedy", POLICY, "doubling import Doubling\n"),
         ("environments", "wave", "Wave", ENVIRONMENT, "rkhs import AbruptSwitches, SlowChange\n"),
     ):
         (package / folder / f"{module}.py").write_text(text)
@@ -199,10 +199,10 @@ def finished(copy):
 @pytest.mark.long
 def test_both_are_on_the_command_line_and_in_the_package(finished):
     """`driftpeak compare` runs the new policy in the new environment."""
-    words = ("compare", "--environment", "wave", "--policy", "epsilon-greedy")
+    words = ("compare", "--environment", "wave", "--policy", "mostly-greedy")
     out = execute(finished, "-m", "driftpeak", *words, "--steps", "20", "--trials", "2")
-    assert "epsilon-greedy" in out
-    execute(finished, "-c", "import driftpeak as dp; dp.EpsilonGreedy, dp.environments.Wave")
+    assert "mostly-greedy" in out
+    execute(finished, "-c", "import driftpeak as dp; dp.MostlyGreedy, dp.environments.Wave")
 
 
 @pytest.mark.long
@@ -214,7 +214,7 @@ def test_the_existing_tests_cover_the_new_policy(finished):
         "tests/policies/test_decisions.py",
         "tests/policies/test_policies.py",
     )
-    wanted = "registries or tried or modules or epsilon or EpsilonGreedy or is_recorded"
+    wanted = "registries or tried or modules or mostly or MostlyGreedy or is_recorded"
     words = ("-n", "0", "-q", "-p", "no:cacheprovider", "-k", wanted)
     out = execute(finished, "-m", "pytest", *words, *tests)
     for name in ("failed", "error"):

@@ -24,7 +24,7 @@ from driftpeak.policies.catalogue import policy, tuned
 from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import Foresight, Query, State, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
-from driftpeak.policies.randomised import draw
+from driftpeak.policies.randomised import draw, mixed
 from driftpeak.policies.reward_range import RewardRange
 from driftpeak.theory.schedules import rexp3_batch_length
 
@@ -169,17 +169,21 @@ class RExp3State(NamedTuple):
     key: PRNGKeyArray
 
 
+REXP3 = tuned(
+    "RExp3",
+    "variation",
+    (1, 10, 100),
+    lambda known: None if known.variation is None else max(known.variation, 1e-6),
+    arguments=lambda known: {"horizon": known.horizon, "reward_bound": known.reward_bound},
+)
+
+
 @policy(
     "rexp3",
     memory="none; restarts (:doc:`near-optimal`)",
     schedule=":func:`~driftpeak.theory.schedules.rexp3_batch_length`",
-    family=tuned(
-        "RExp3",
-        "variation",
-        (1, 10, 100),
-        lambda known: None if known.variation is None else max(known.variation, 1e-6),
-        arguments=lambda known: {"horizon": known.horizon, "reward_bound": known.reward_bound},
-    ),
+    family=REXP3,
+    simple=REXP3,
 )
 class RExp3(RecordsArguments, PlannedPolicy[RExp3State], RewardRange[RExp3State]):
     r"""Exp3 with scheduled restarts (Besbes, Gur and Zeevi 2014, Theorem 2).
@@ -232,15 +236,11 @@ class RExp3(RecordsArguments, PlannedPolicy[RExp3State], RewardRange[RExp3State]
         fresh = state.step % self.batch_length == 0
         log_weights = jnp.where(fresh, 0.0, state.log_weights)
         key = jax.random.fold_in(state.key, state.step)
-        query = draw(key, self._probabilities(log_weights))
+        query = draw(key, mixed(log_weights, self.exploration))
         return RExp3State(state.step + 1, log_weights, state.key), query
 
     def tell(self, state: RExp3State, query: Query, reward: Scalar, time: Scalar) -> RExp3State:
         scaled = self._scaled(checked_reward(reward))
-        estimate = scaled / self._probabilities(state.log_weights)[query]
+        estimate = scaled / mixed(state.log_weights, self.exploration)[query]
         gain = self.exploration / self.size * estimate
         return state._replace(log_weights=state.log_weights.at[query].add(gain))
-
-    def _probabilities(self, log_weights: Float[Array, " n"]) -> Float[Array, " n"]:
-        share = jax.nn.softmax(log_weights)
-        return (1 - self.exploration) * share + self.exploration / self.size

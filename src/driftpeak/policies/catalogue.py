@@ -25,6 +25,9 @@ WIDTHS: Mapping[str, Width] = {"wide": WIDE, "narrow": NARROW}
 MEMORIES = (10, 25, 50, 100, 250)
 """The tournament's grid of windows and restart periods."""
 DISCOUNTS = tuple(1 - 1 / memory for memory in MEMORIES)
+LONG_DISCOUNTS = tuple(1 - 1 / memory for memory in (25, 100, 250, 1000))
+"""The grid of simple bandits, which need longer memories than policies that use correlations."""
+Second = tuple[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -36,25 +39,33 @@ class Family:
         theory: makes the policy with the parameter of its paper, from what is known of the
             environment (`driftpeak.experiments.tournament.players.WorldKnowledge`).
         parameter, values: the grid.
-        make: makes the policy with a value of the grid and a width of `WIDTHS`.
+        make: makes the policy with a value of the grid and a width of `WIDTHS`, or a value of the
+            second parameter.
         wide_only: whether the policy has its own width, so that the grid has no choice of widths.
+        second: name and values of a second parameter of the grid, in place of the widths.
     """
 
     name: str
     theory: Callable[[Any], Any]
     parameter: str = ""
     values: tuple[float, ...] = ()
-    make: Callable[[Any, Any, Width], Any] | None = None
+    make: Callable[[Any, Any, Any], Any] | None = None
     wide_only: bool = False
+    second: Second | None = None
 
     @property
-    def grid(self) -> dict[str, tuple[float, Width]]:
-        """Return value and width of each setting, by the name of the setting."""
-        widths = {"": WIDE} if self.wide_only else {f", {name}": w for name, w in WIDTHS.items()}
+    def grid(self) -> dict[str, tuple[float, Any]]:
+        """Return value and width (or second value) of each setting, by the name of the setting."""
+        choices: dict[str, Any] = {"": WIDE}
+        if self.second is not None:
+            name, values = self.second
+            choices = {f", {name} {value:g}": value for value in values}
+        elif not self.wide_only:
+            choices = {f", {name}": width for name, width in WIDTHS.items()}
         return {
-            f"{self.name}, {self.parameter} {value:g}{suffix}": (value, width)
+            f"{self.name}, {self.parameter} {value:g}{suffix}": (value, choice)
             for value in self.values
-            for suffix, width in widths.items()
+            for suffix, choice in choices.items()
         }
 
     @property
@@ -75,6 +86,7 @@ def tuned(
     theory: Callable[[Any], Any],
     *,
     arguments: Callable[[Any], Mapping[str, Any]] | None = None,
+    second: Second | None = None,
 ) -> Callable[[Callable[..., Any]], Family]:
     """Return the function that makes the tournament entry of a policy with one parameter.
 
@@ -82,17 +94,21 @@ def tuned(
         parameter: name of the policy's argument, whose grid is `values`.
         theory: returns the argument by theory, from what is known of the environment.
         arguments: returns further arguments; for a policy that has its own width.
+        second: name and values of a second argument on the grid. Theory has its default.
     """
 
     def family(make: Callable[..., Any]) -> Family:
-        def of(known: Any, value: Any, width: Width) -> Any:
-            further = {"width": width} if arguments is None else arguments(known)
+        def of(known: Any, value: Any, choice: Any) -> Any:
+            further = {"width": choice} if arguments is None else dict(arguments(known))
+            if second is not None and choice is not None:
+                further |= {second[0]: choice}
             return make(known.prior, **{parameter: value}, **further)
 
         def by_theory(known: Any) -> Any:
-            return of(known, theory(known), WIDE)
+            return of(known, theory(known), WIDE if second is None else None)
 
-        return Family(name, by_theory, parameter, values, of, wide_only=arguments is not None)
+        own = arguments is not None
+        return Family(name, by_theory, parameter, values, of, wide_only=own, second=second)
 
     return family
 
@@ -109,6 +125,7 @@ class Entry:
     family: Family | None
     defaults: Mapping[str, Any] = field(default_factory=dict)
     own_width: bool = False
+    simple: Family | None = None
 
 
 ENTRIES: list[Entry] = []
@@ -128,6 +145,7 @@ def policy(
     defaults: Mapping[str, Any] | None = None,
     own_width: bool = False,
     family: Callable[[Callable[..., Any]], Family] | None = None,
+    simple: Callable[[Callable[..., Any]], Family] | None = None,
 ) -> Callable[[Make], Make]:
     """Declare a policy: a class, or a function that returns one.
 
@@ -142,11 +160,15 @@ def policy(
         defaults: values of required parameters for the command line.
         own_width: whether the command line's `--width` does not apply.
         family: returns the tournament entry of the class or function.
+        simple: returns the entry in the comparison with simple bandits, for independent arms.
     """
 
     def declare(make: Make) -> Make:
-        entry = None if family is None else family(make)
-        ENTRIES.append(Entry(make, name, memory, width, schedule, entry, defaults or {}, own_width))
+        entry, simple_entry = (None if one is None else one(make) for one in (family, simple))
+        ENTRIES.append(
+            Entry(make, name, memory, width, schedule, entry, defaults or {}, own_width,
+                  simple_entry)
+        )  # fmt: skip
         if isinstance(make, type) and (key := name if tag is None else tag):
             stored(key, options)(make)
         return make

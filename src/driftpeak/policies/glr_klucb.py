@@ -41,18 +41,22 @@ class GLRState(NamedTuple):
     sums: Float[Array, " n"]
 
 
+FAMILY = tuned(
+    "GLR-klUCB",
+    "exploration",
+    (0.01, 0.1, 0.5),
+    lambda known: None,
+    arguments=lambda known: {"horizon": known.horizon, "reward_bound": known.reward_bound},
+)
+
+
 @policy(
     "glr-klucb",
     memory="restarts an arm when a test detects a change; arms are independent "
     "(Besson et al. 2022)",
     width="its own",
-    family=tuned(
-        "GLR-klUCB",
-        "exploration",
-        (0.01, 0.1, 0.5),
-        lambda known: None,
-        arguments=lambda known: {"horizon": known.horizon, "reward_bound": known.reward_bound},
-    ),
+    family=FAMILY,
+    simple=FAMILY,
 )
 class GLRKLUCB(RecordsArguments, PlannedPolicy[GLRState], RewardRange[GLRState]):
     r"""GLR-klUCB: kl-UCB that restarts an arm when its mean has changed.

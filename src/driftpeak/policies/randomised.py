@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from driftpeak._core.types import Scalar
 from driftpeak.policies.player import Query
 
 
@@ -12,3 +13,9 @@ def draw(key: PRNGKeyArray, weights: Float[Array, " n"]) -> Query:
     cumulative = jnp.cumsum(weights)
     place = jax.random.uniform(key, dtype=float) * cumulative[-1]
     return jnp.searchsorted(cumulative, place, side="right")
+
+
+def mixed(log_weights: Float[Array, " n"], share: Scalar) -> Float[Array, " n"]:
+    """Return probabilities: those of the weights, mixed with a `share` of the uniform ones."""
+    uniform = share / len(log_weights)
+    return jnp.asarray((1 - share) * jax.nn.softmax(log_weights) + uniform)

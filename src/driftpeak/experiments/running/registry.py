@@ -25,7 +25,7 @@ from driftpeak.experiments.papers import (
     rates_drift,
     rates_side_queries,
 )
-from driftpeak.experiments.tournament import experiment as tournament
+from driftpeak.experiments.tournament import experiment as tournament, simple_bandits
 
 PAPERS = (
     bogunovic2016_model,
@@ -44,7 +44,7 @@ PAPERS = (
     mauduit2025_maps_se,
     mauduit2025_queries,
 )
-BEYOND = (rates, rates_drift, rates_bump, rates_side_queries, tournament)
+BEYOND = (rates, rates_drift, rates_bump, rates_side_queries, tournament, simple_bandits)
 """Experiments beyond the papers' figures: run by id, not as part of a group."""
 EXPERIMENTS: dict[str, Experiment] = {
     e.id: e for source in (*PAPERS, *BEYOND) for e in source.EXPERIMENTS

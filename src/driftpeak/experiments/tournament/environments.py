@@ -182,8 +182,8 @@ WORLDS: dict[str, World] = {
 }  # fmt: skip
 
 
-def simulated(name: str) -> Setup:
-    """Return the setup of one of `WORLDS` with all policies."""
+def simulated(name: str, against: str = "published") -> Setup:
+    """Return the setup of one of `WORLDS` with `auto` and its rivals, by their key in `RIVALS`."""
     world = WORLDS[name]
     prior = world.prior()
     environment = world.environment(prior)
@@ -198,7 +198,7 @@ def simulated(name: str) -> Setup:
         norm_bound=world.norm_bound,
         gain=float(greedy_gain(prior, STEPS)[-1]),
     )
-    return Setup(environment, players(known), STEPS, known.settings)
+    return Setup(environment, players(known, against), STEPS, known.settings)
 
 
 def _likely_drift(prior: Prior, functions: Any) -> float:

@@ -10,11 +10,11 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from driftpeak.experiments.experiment import Results
-from driftpeak.experiments.tournament.players import AUTO, FAMILIES, RANDOM
-from driftpeak.experiments.tournament.scores import CONTENDERS, HINDSIGHT, Standings
+from driftpeak.experiments.tournament.players import AUTO, RANDOM, Rivals
+from driftpeak.experiments.tournament.scores import CONTENDERS, HINDSIGHT, PUBLISHED, Standings
 from driftpeak.plots import COLOURS
 
-RELATIVE = "regret relative to the best published setting of the case in hindsight"
+RELATIVE = "regret relative to the best {} of the case in hindsight"
 LIMIT = 10.0  # upper limit of the colour scale
 TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 50, 100)
 
@@ -46,17 +46,17 @@ def heat_map(results: Results, title: str) -> Figure:
     axes.spines[:].set_visible(False)
     bar = figure.colorbar(image, ax=axes, location="bottom", aspect=60, extend="both", pad=0.02)
     _label(bar.ax.xaxis, (1, 1.5, 2, 3, 5, 10))
-    bar.set_label(f"{RELATIVE}; in brackets: mean rank")
+    bar.set_label(f"{RELATIVE.format(PUBLISHED.what)}; in brackets: mean rank")
     figure.suptitle(title, fontsize=11)
     return figure
 
 
-def overview(results: Results, title: str) -> Figure:
+def overview(results: Results, title: str, rivals: Rivals = PUBLISHED) -> Figure:
     """Draw one line per family with a dot for every case, and the geometric means."""
-    standings = Standings(results)
-    names, overall = list(CONTENDERS), standings.overall()
+    standings = Standings(results, rivals)
+    names, overall = list(standings.contenders), standings.overall()
     lines: list[tuple[str, int, int | None]] = [(AUTO, names.index(AUTO), None)]
-    for family in FAMILIES:
+    for family in rivals.families:
         theory = names.index(family.at_theory)
         tuned = names.index(f"{family.name}, {HINDSIGHT}") if family.values else theory
         lines.append((family.name, tuned, theory if family.values else None))
@@ -78,7 +78,7 @@ def overview(results: Results, title: str) -> Figure:
     axes.axvline(1, color="black", linewidth=0.8, zorder=0)
     axes.set_xscale("log")
     _label(axes.xaxis, TICKS)
-    axes.set_xlabel(RELATIVE)
+    axes.set_xlabel(RELATIVE.format(rivals.what))
     axes.grid(axis="x", alpha=0.25)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)

@@ -120,14 +120,44 @@ FAMILIES: tuple[Family, ...] = tuple(
 BY_TIME, BY_MEAN = "best arm at this time", "best arm of the rows"
 YARDSTICKS = (BY_TIME, BY_MEAN)
 """Arms from the training rows without a bandit, on recordings only. They are not ranked."""
-PUBLISHED = (RANDOM, *(name for family in FAMILIES for name in family.settings))
-"""Names of every published policy in every setting."""
+SIMPLE: tuple[Family, ...] = tuple(
+    sorted((entry.simple for entry in ENTRIES if entry.simple), key=lambda family: family.name)
+)
+"""Policies for independent arms, of the comparison with simple bandits."""
 
 
-def players(known: WorldKnowledge, *, random_start: bool = False) -> dict[str, Policy]:
-    """Create all policies by name: `auto`, `PUBLISHED` and, with a history, `YARDSTICKS`.
+@dataclass(frozen=True)
+class Rivals:
+    """The policies that an experiment compares with `auto`.
+
+    Attributes:
+        families: the policies. what: the name of one of their settings, for tables and figures.
+    """
+
+    families: tuple[Family, ...]
+    what: str
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Return the names of all policies in every setting, random choice first."""
+        return (RANDOM, *(name for family in self.families for name in family.settings))
+
+
+RIVALS = {
+    "published": Rivals(FAMILIES, "published setting"),
+    "simple": Rivals(SIMPLE, "simple bandit"),
+}
+PUBLISHED = RIVALS["published"].settings
+"""Names of every published policy in every setting, in the tournament."""
+
+
+def players(
+    known: WorldKnowledge, against: str = "published", *, random_start: bool = False
+) -> dict[str, Policy]:
+    """Create all policies by name: `auto`, its rivals and, with a history, `YARDSTICKS`.
 
     Arguments:
+        against: a key of `RIVALS`.
         random_start: whether the first point is drawn at random. It is the same point for all
             policies that can learn from points they did not choose.
 
@@ -136,7 +166,7 @@ def players(known: WorldKnowledge, *, random_start: bool = False) -> dict[str, P
     """
     auto = Auto(known.prior) if known.learned is None else known.learned.policy()
     made: dict[str, Policy] = {AUTO: auto, RANDOM: UniformRandom(known.prior)}
-    for family in FAMILIES:
+    for family in RIVALS[against].families:
         try:
             made[family.at_theory] = family.theory(known)
         except DriftpeakError as error:

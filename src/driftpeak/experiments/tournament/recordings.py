@@ -105,8 +105,10 @@ RECORDINGS: dict[str, Recording] = {
 }
 
 
-def recorded(name: str, path: Path) -> Setup:
+def recorded(name: str, path: Path, against: str = "published") -> Setup:
     """Return the setup of one of `RECORDINGS`: a prior from the first 60 %, and a run on the rest.
+
+    `against` is the key of the rivals in `RIVALS`.
 
     Rewards are in standard deviations of the prior, root mean square over the arms.
     """
@@ -130,4 +132,5 @@ def recorded(name: str, path: Path) -> Setup:
         period=recording.period,
     )
     settings = {"one deviation": f"{deviation:.4g} {recording.unit}"} | known.settings
-    return Setup(RecordedRewards(rest), players(known, random_start=True), len(rest), settings)
+    policies = players(known, against, random_start=True)
+    return Setup(RecordedRewards(rest), policies, len(rest), settings)

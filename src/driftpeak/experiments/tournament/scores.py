@@ -18,17 +18,26 @@ from scipy.stats import rankdata
 from driftpeak.experiments.bootstrap import Array, interval
 from driftpeak.experiments.claims import Column
 from driftpeak.experiments.experiment import Results
-from driftpeak.experiments.tournament.players import AUTO, FAMILIES, PUBLISHED, RANDOM
+from driftpeak.experiments.tournament.players import AUTO, RANDOM, RIVALS, Rivals
 from driftpeak.simulation._samples import by_sample
 
 HINDSIGHT = "hindsight"
-CONTENDERS: Mapping[str, tuple[str, ...]] = {
-    AUTO: (AUTO,),
-    RANDOM: (RANDOM,),
-    **{family.at_theory: (family.at_theory,) for family in FAMILIES},
-    **{f"{family.name}, {HINDSIGHT}": family.settings for family in FAMILIES if family.values},
-}
-"""Ranked contenders, and the settings from which each is chosen in hindsight."""
+PUBLISHED = RIVALS["published"]
+
+
+def contenders(rivals: Rivals) -> Mapping[str, tuple[str, ...]]:
+    """Return the ranked contenders, and the settings from which each is chosen in hindsight."""
+    families = rivals.families
+    return {
+        AUTO: (AUTO,),
+        RANDOM: (RANDOM,),
+        **{family.at_theory: (family.at_theory,) for family in families},
+        **{f"{family.name}, {HINDSIGHT}": family.settings for family in families if family.values},
+    }
+
+
+CONTENDERS = contenders(PUBLISHED)
+"""Contenders of the tournament."""
 LEAST_RATIO = 0.1
 """Lower limit of the relative regret; a value of 0 would make the geometric mean 0."""
 
@@ -80,17 +89,24 @@ class Standings:
     """Regrets, ratios and ranks of all contenders in all cases."""
 
     results: Results
+    rivals: Rivals = PUBLISHED
+
+    @property
+    def contenders(self) -> Mapping[str, tuple[str, ...]]:
+        """The contenders by name, and the settings from which each is chosen in hindsight."""
+        return contenders(self.rivals)
 
     @cached_property
     def regret(self) -> Array:
         """Mean regret per step, shape `(contender, case)`."""
-        return np.stack([_means(runs) for runs in self.results.values()], axis=1)
+        return np.stack([self._means(runs) for runs in self.results.values()], axis=1)
 
     @cached_property
     def best(self) -> Array:
-        """Regret of the best published setting in hindsight, by case."""
+        """Regret of the best setting of any rival in hindsight, by case."""
+        settings = self.rivals.settings
         return np.array(
-            [hindsight(regrets(runs, PUBLISHED)).mean() for runs in self.results.values()]
+            [hindsight(regrets(runs, settings)).mean() for runs in self.results.values()]
         )
 
     @cached_property
@@ -117,20 +133,20 @@ class Standings:
         """Bootstrap interval of `overall` over the cases, shape `(contender, 2)`."""
         return np.array([interval(ratios[:, None], geometric_mean) for ratios in self.ratio])
 
-    def favourite(self, case: str, settings: Sequence[str] = PUBLISHED) -> str:
-        """Return the setting of lowest mean regret in a case, over all its samples."""
+    def favourite(self, case: str) -> str:
+        """Return the rival's setting of lowest mean regret in a case, over all its samples."""
+        settings = self.rivals.settings
         return settings[int(regrets(self.results[case], settings).mean(axis=1).argmin())]
 
-
-def _means(runs: xr.Dataset) -> Array:
-    names = [AUTO, *PUBLISHED]
-    values = dict(zip(names, regrets(runs, names), strict=True))
-    return np.array(
-        [
-            hindsight(np.stack([values[name] for name in settings])).mean()
-            for settings in CONTENDERS.values()
-        ]
-    )
+    def _means(self, runs: xr.Dataset) -> Array:
+        names = [AUTO, *self.rivals.settings]
+        values = dict(zip(names, regrets(runs, names), strict=True))
+        return np.array(
+            [
+                hindsight(np.stack([values[name] for name in settings])).mean()
+                for settings in self.contenders.values()
+            ]
+        )
 
 
 def geometric_mean(samples: Any) -> Any:
