@@ -10,6 +10,7 @@ from scipy.special import factorial
 
 import driftpeak as dp
 from driftpeak.gp.features import (
+    Features,
     eigen,
     pivoted_cholesky,
     quadrature_fourier,
@@ -293,6 +294,14 @@ REFUSED = {
             features=eigen(dp.SE(0.3), dp.Grid([0, 1], [0, 1], size=3)),
         ),
         "features must be for the 144 points of the prior; got features for 9",
+    ),
+    "sizes of another grid": (
+        lambda: Features(np.ones((6, 2)), 0.0, "own", (2, 2)),
+        "sizes must have the product 6, the number of points of the matrix; got 4",
+    ),
+    "sizes that are no numbers": (
+        lambda: Features(np.ones((6, 2)), 0.0, "own", (np.nan,)),
+        "sizes must be an integer of at least 1; got nan",
     ),
 }
 

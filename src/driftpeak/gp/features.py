@@ -6,6 +6,7 @@ and its error is known. Eigenvectors have the smallest rank for a given total er
 random Fourier features are those that the theory papers analyse.
 """
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -58,6 +59,12 @@ class Features:
             finite_array("matrix", self.matrix, 2)
         if self.error is not None:
             finite("error", self.error)
+        points = math.prod(at_least_integer("sizes", size, 1) for size in self.sizes)
+        if self.sizes and points != len(self.matrix):
+            raise DriftpeakError(
+                f"sizes must have the product {len(self.matrix)}, the number of points of the "
+                f"matrix; got {points}. Omit sizes if the points are not a grid"
+            )
 
     @property
     def rank(self) -> int:
