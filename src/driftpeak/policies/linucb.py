@@ -50,7 +50,7 @@ class LinUCB(RecordsArguments, RewardRange[LinUCBState]):
     means the middle of the range; the paper has rewards in [0, 1]. The context x is known from the
     time t and equal for all arms:
 
-    \[x = (1, \cos(2 \pi t / P), \sin(2 \pi t / P), \cos(4 \pi t / P), \dots)\]
+    \[x = (1, \cos(2 \pi t / P), \sin(2 \pi t / P), \cos(4 \pi t / P), \ldots)\]
 
     with a period P, and (1) without. Each arm has the ridge sums \(A = I + \sum x x^T\) and
     \(b = \sum r x\) over its rewards r. The arm with the largest
