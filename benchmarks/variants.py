@@ -22,7 +22,7 @@ import driftpeak as dp
 from benchmarks._cases import ratios
 from driftpeak._core.errors import DriftpeakError
 from driftpeak.experiments.experiment import Setup
-from driftpeak.experiments.tournament.players import FAMILIES
+from driftpeak.experiments.tournament.players import PUBLISHED
 from driftpeak.gp.features import random_fourier
 from driftpeak.policies.belief_policy import BeliefPolicy
 from driftpeak.policies.catalogue import WIDE
@@ -37,7 +37,7 @@ def run() -> dict[str, Any]:
 
 def variants(setup: Setup) -> dict[str, Any]:
     """Return the settings of each variant by name."""
-    (family,) = (family for family in FAMILIES if family.name == "TV-GP-UCB")
+    (family,) = (family for family in PUBLISHED.families if family.name == "TV-GP-UCB")
     settings: dict[str, Any] = {name: setup.policies[name] for name in family.settings}
     drawn = {
         name: one for name, one in settings.items() if _bare(one).width == WIDE

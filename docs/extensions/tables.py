@@ -77,14 +77,16 @@ class FamiliesTable(Directive):
     has_content = False
 
     def run(self):
-        from driftpeak.experiments.tournament.players import FAMILIES
+        from driftpeak.experiments.tournament.players import PUBLISHED
 
         rows = [("family", "parameter", "values", "widths", "settings")]
-        for family in FAMILIES:
+        for family in PUBLISHED.families:
             own = "of the policy" if family.wide_only or not family.values else "wide, narrow"
             values = ", ".join(f"{value:g}" for value in family.values)
             rows.append((family.name, family.parameter, values, own, str(len(family.settings))))
-        rows.append(("all", "", "", "", str(sum(len(family.settings) for family in FAMILIES))))
+        rows.append(
+            ("all", "", "", "", str(sum(len(family.settings) for family in PUBLISHED.families)))
+        )
         return table(self, rows, "tournament families")
 
 

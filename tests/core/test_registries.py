@@ -56,11 +56,11 @@ def test_every_public_policy_is_exported_and_documented(name):
 @pytest.mark.parametrize("name", sorted(set(PUBLIC) - NOT_IN_THE_TOURNAMENT))
 def test_every_published_policy_plays_in_the_tournament(name):
     (entry,) = (entry for entry in ENTRIES if entry.make is getattr(policies, name))
-    assert name in ("Auto", "UniformRandom") or entry.family in players.FAMILIES
+    assert name in ("Auto", "UniformRandom") or entry.family in players.PUBLISHED.families
 
 
 def test_policies_for_independent_arms_play_in_the_comparison_with_simple_bandits():
-    playing = {entry.make.__name__ for entry in ENTRIES if entry.simple in players.SIMPLE}
+    playing = {entry.make.__name__ for entry in ENTRIES if entry.simple in players.SIMPLE.families}
     assert playing == {*SIMPLE, "DUCB", "GLRKLUCB", "RExp3"}
 
 

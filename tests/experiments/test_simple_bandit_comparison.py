@@ -13,17 +13,16 @@ from driftpeak.experiments.running.runner import RunSize
 from driftpeak.experiments.tournament import experiment as tournament, simple_bandits
 from driftpeak.experiments.tournament.cases import CASES, KINDS
 from driftpeak.experiments.tournament.environments import simulated
-from driftpeak.experiments.tournament.players import AUTO, RANDOM, RIVALS, SIMPLE
+from driftpeak.experiments.tournament.players import AUTO, RANDOM, SIMPLE
 from driftpeak.experiments.tournament.scores import LEAST_RATIO
 
-RIVAL = RIVALS["simple"]
 WHOLE = simple_bandits.EXPERIMENTS[0]
 GREEDY = "epsilon-greedy, epsilon 0.01, step_size 1"
 
 
 def totals(levels, *, trials=12, steps=10) -> xr.Dataset:
     """Totals of runs whose regret per step is `levels`, by policy; 1 for those not named."""
-    names = [AUTO, *RIVAL.settings]
+    names = [AUTO, *SIMPLE.settings]
     spread = 0.01 * np.random.default_rng(5).normal(size=trials)
     means = np.array([levels.get(name, 1.0) for name in names])
     data = (("policy", "trial", "step"), (means[:, None] + spread)[..., None] * steps)
@@ -41,8 +40,8 @@ def test_the_cases_are_those_of_the_tournament():
 
 def test_auto_and_all_settings_of_the_grids_play():
     setup = simulated("static", "simple")
-    assert list(setup.policies) == [AUTO, *RIVAL.settings]
-    assert {len(family.values) for family in SIMPLE} <= set(range(3, 7))
+    assert list(setup.policies) == [AUTO, *SIMPLE.settings]
+    assert {len(family.values) for family in SIMPLE.families} <= set(range(3, 7))
     assert setup.policies["LinUCB, theory"].harmonics == 0
     assert setup.policies["D-UCB, discount 0.96, exploration 0.0005"].exploration == 0.0005
     assert setup.policies["D-UCB, theory"].exploration == 0.6
@@ -54,7 +53,7 @@ def test_relative_regret():
         "b": totals({AUTO: 0.9, RANDOM: 0.6}),
         "c": totals({AUTO: 0.001, GREEDY: 0.6}),
     }
-    best = simple_bandits.relative(results, RIVAL.settings)
+    best = simple_bandits.relative(results, SIMPLE.settings)
     np.testing.assert_allclose(best, [0.5, 1.5, LEAST_RATIO], rtol=0.02)
     alone = simple_bandits.relative(results, (GREEDY,))
     np.testing.assert_allclose(alone, [0.5, 0.9, LEAST_RATIO], rtol=0.02)
@@ -84,7 +83,7 @@ def test_tables():
     by_kind, families, settings, cases, by_case = simple_bandits.tables(results)
     assert by_kind.rows[0][:2] == ("all", "6")
     assert by_kind.rows[0][2].startswith("0.62 [")
-    assert [row[0] for row in settings.rows] == list(RIVAL.settings)
+    assert [row[0] for row in settings.rows] == list(SIMPLE.settings)
     rows = {row[0]: row for row in (*families.rows, *settings.rows)}
     assert rows["epsilon-greedy, hindsight"][1].startswith("0.62 [")
     assert rows["UCB1, hindsight"][1].startswith("0.50 [")

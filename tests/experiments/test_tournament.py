@@ -36,7 +36,8 @@ from driftpeak.policies import Auto, RandomStart
 from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.theory.schedules import elimination_period
 
-NAMES = [AUTO, *PUBLISHED]
+SETTINGS = PUBLISHED.settings
+NAMES = [AUTO, *SETTINGS]
 
 
 def runs_of(regret, *, steps: int, independent: int = 1) -> xr.Dataset:
@@ -116,7 +117,7 @@ def test_the_geometric_mean_has_an_interval():
     """That of the mean of the logarithms, over the cases; all numbers where cases are few."""
     own = np.array([0.5, 0.7, 0.9, 1.0, 1.3, 1.6])
     results = {
-        str(case): totals({name: 1.0 for name in PUBLISHED} | {AUTO: level})
+        str(case): totals({name: 1.0 for name in SETTINGS} | {AUTO: level})
         for case, level in enumerate(own)
     }
     standings = Standings(results)
@@ -131,7 +132,7 @@ def test_the_headline_is_reported_by_kind():
     """25 environments, the one in another unit, 11 recordings: geometric means and intervals."""
     levels = {"simulated environments": 0.8, "recordings": 2.0}
     results = {
-        case: totals({name: 1.0 for name in PUBLISHED} | {AUTO: levels.get(kind, 0.25)})
+        case: totals({name: 1.0 for name in SETTINGS} | {AUTO: levels.get(kind, 0.25)})
         for kind, cases in KINDS.items()
         for case in cases
     }
@@ -148,7 +149,7 @@ def test_the_headline_is_reported_by_kind():
 )
 def test_within_ten_percent_of_the_best(own, verdict):
     """The best published setting has 1 per step in every trial, auto `own`."""
-    published = {name: 2.0 for name in PUBLISHED} | {"SW-GP-UCB, window 25, wide": 1.0}
+    published = {name: 2.0 for name in SETTINGS} | {"SW-GP-UCB, window 25, wide": 1.0}
     runs = totals(published | {AUTO: own}, spread=0.01)
     [claim] = [c for c in tournament.EXPERIMENTS[0].claims if c.text.startswith("static:")]
     [measured] = judge(claim, {"static": runs}).measured
@@ -162,7 +163,7 @@ def test_mean_rank_claims():
     generator = np.random.default_rng(3)
     results = {}
     for number, case in enumerate(tournament.CASES):
-        levels = dict(zip(PUBLISHED, generator.uniform(1, 2, len(PUBLISHED)), strict=True))
+        levels = dict(zip(SETTINGS, generator.uniform(1, 2, len(SETTINGS)), strict=True))
         results[case] = totals(levels | {AUTO: 1.5 if number == 4 else 0.5})
     for claim in tournament.EXPERIMENTS[0].claims[:2]:
         some = replace(claim, comparisons=claim.comparisons[:2])  # the others are like these

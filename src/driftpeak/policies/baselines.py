@@ -20,7 +20,7 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.catalogue import policy, tuned
+from driftpeak.policies.catalogue import given, policy, tuned
 from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import Foresight, Query, State, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
@@ -174,7 +174,7 @@ REXP3 = tuned(
     "variation",
     (1, 10, 100),
     lambda known: None if known.variation is None else max(known.variation, 1e-6),
-    arguments=lambda known: {"horizon": known.horizon, "reward_bound": known.reward_bound},
+    arguments=given("horizon", "reward_bound"),
 )
 
 

@@ -28,6 +28,7 @@ DISCOUNTS = tuple(1 - 1 / memory for memory in MEMORIES)
 LONG_DISCOUNTS = tuple(1 - 1 / memory for memory in (25, 100, 250, 1000))
 """The grid of simple bandits, which need longer memories than policies that use correlations."""
 Second = tuple[str, tuple[float, ...]]
+"""Name and values of a second parameter of a grid."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,11 @@ class Family:
     def settings(self) -> tuple[str, ...]:
         """Return the names of all settings, theory's first."""
         return (self.at_theory, *self.grid)
+
+
+def given(*names: str) -> Callable[[Any], dict[str, Any]]:
+    """Return the function that takes arguments of these names from what is known."""
+    return lambda known: {name: getattr(known, name) for name in names}
 
 
 def tuned(

@@ -20,10 +20,11 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.averages import upper_bounds
-from driftpeak.policies.catalogue import policy, tuned
+from driftpeak.policies.catalogue import given, policy, tuned
 from driftpeak.policies.fixed_horizon import PlannedPolicy
+from driftpeak.policies.independent_arms import upper_bounds
 from driftpeak.policies.player import Query, checked_reward
+from driftpeak.policies.randomised import sometimes_uniform
 from driftpeak.policies.reward_range import RewardRange
 
 
@@ -54,7 +55,7 @@ class CUSUMState(NamedTuple):
         "threshold",
         (0.1, 0.3, 1.0),
         lambda known: None,
-        arguments=lambda known: {"horizon": known.horizon, "reward_bound": known.reward_bound},
+        arguments=given("horizon", "reward_bound"),
         second=("bonus", (1.0, 0.002)),
     ),
 )
@@ -139,12 +140,9 @@ class CUSUMUCB(RecordsArguments, PlannedPolicy[CUSUMState], RewardRange[CUSUMSta
         return CUSUMState(none, none, zeros, zeros, zeros, zeros, zeros, key)
 
     def ask(self, state: CUSUMState, time: Scalar) -> tuple[CUSUMState, Query]:
-        explores, where = jax.random.split(jax.random.fold_in(state.key, state.asked))
         index = upper_bounds(state.counts, state.sums, state.counts.sum(), 1.0, self.bonus)
-        anywhere = jax.random.randint(where, (), 0, self.size)
-        query = jnp.where(
-            jax.random.uniform(explores) < self.exploration, anywhere, jnp.argmax(index)
-        )
+        key = jax.random.fold_in(state.key, state.asked)
+        query = sometimes_uniform(key, jnp.argmax(index), self.exploration, self.size)
         return state._replace(asked=state.asked + 1), query
 
     def tell(self, state: CUSUMState, query: Query, reward: Scalar, time: Scalar) -> CUSUMState:

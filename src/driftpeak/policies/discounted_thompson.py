@@ -14,8 +14,8 @@ from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import positive, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.averages import discounted
-from driftpeak.policies.catalogue import LONG_DISCOUNTS, policy, tuned
+from driftpeak.policies.catalogue import LONG_DISCOUNTS, given, policy, tuned
+from driftpeak.policies.independent_arms import discounted
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.reward_range import RewardRange
 
@@ -39,7 +39,7 @@ class ThompsonState(NamedTuple):
         "discount",
         LONG_DISCOUNTS,
         lambda known: 1 - math.sqrt(1 / known.horizon),
-        arguments=lambda known: {"reward_bound": known.reward_bound},
+        arguments=given("reward_bound"),
         second=("deviation", (1.0, 0.03, 0.01)),
     ),
 )

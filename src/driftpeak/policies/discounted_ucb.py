@@ -13,8 +13,8 @@ from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import positive, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.averages import DiscountedState, discounted, upper_bounds
-from driftpeak.policies.catalogue import DISCOUNTS, LONG_DISCOUNTS, policy, tuned
+from driftpeak.policies.catalogue import DISCOUNTS, LONG_DISCOUNTS, given, policy, tuned
+from driftpeak.policies.independent_arms import DiscountedState, discounted, upper_bounds
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.reward_range import RewardRange
 
@@ -22,8 +22,9 @@ from driftpeak.policies.reward_range import RewardRange
 class AverageUCB(RewardRange[DiscountedState]):
     """A policy that maximises an upper confidence bound of discounted averages. Base class."""
 
-    discount: Any
-    exploration: Any
+    discount: Scalar
+    exploration: Scalar
+    size: int = eqx.field(static=True)
     deterministic = True
 
     @property
@@ -55,7 +56,7 @@ class AverageUCB(RewardRange[DiscountedState]):
         "exploration",
         (0.0002, 0.002, 0.02, 0.2),
         lambda known: 2.0,
-        arguments=lambda known: {"reward_bound": known.reward_bound},
+        arguments=given("reward_bound"),
     ),
 )
 class UCB1(RecordsArguments, AverageUCB):
@@ -83,10 +84,6 @@ class UCB1(RecordsArguments, AverageUCB):
         >>> policy = dp.UCB1(prior)
     """
 
-    discount: Any
-    exploration: Scalar
-    size: int = eqx.field(static=True)
-
     @checked
     def __init__(
         self, prior: Prior, *, exploration: float = 2.0, reward_bound: float | None = None
@@ -108,14 +105,14 @@ class UCB1(RecordsArguments, AverageUCB):
         "discount",
         DISCOUNTS,
         lambda known: 1 - 0.25 * math.sqrt(1 / known.horizon),
-        arguments=lambda known: {"reward_bound": known.reward_bound},
+        arguments=given("reward_bound"),
     ),
     simple=tuned(
         "D-UCB",
         "discount",
         LONG_DISCOUNTS,
         lambda known: 1 - 0.25 * math.sqrt(1 / known.horizon),
-        arguments=lambda known: {"reward_bound": known.reward_bound},
+        arguments=given("reward_bound"),
         second=("exploration", (0.6, 0.0005)),
     ),
 )
@@ -147,10 +144,6 @@ class DUCB(RecordsArguments, AverageUCB):
         >>> prior = dp.Prior(dp.Grid([0, 1], size=20), dp.SE(lengthscale=0.2), noise_variance=0.01)
         >>> policy = dp.DUCB(prior, discount=0.98)
     """
-
-    discount: Scalar
-    exploration: Scalar
-    size: int = eqx.field(static=True)
 
     @checked
     def __init__(

@@ -13,9 +13,10 @@ from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.catalogue import policy, tuned
+from driftpeak.policies.catalogue import given, policy, tuned
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.protocol import ActingPolicy
+from driftpeak.policies.randomised import sometimes_uniform
 
 
 class GreedyState(NamedTuple):
@@ -37,7 +38,7 @@ class GreedyState(NamedTuple):
         "epsilon",
         (0.003, 0.01, 0.05, 0.2),
         lambda known: 0.1,
-        arguments=lambda known: {},
+        arguments=given(),
         second=("step_size", (0.1, 0.5, 1.0)),
     ),
 )
@@ -76,8 +77,8 @@ class EpsilonGreedy(RecordsArguments, ActingPolicy[GreedyState]):
     @checked
     def __init__(self, prior: Prior, *, epsilon: float, step_size: float | None = None) -> None:
         self.epsilon = np.float64(unit_interval("epsilon", epsilon))
-        least = 0.0 if step_size is None else unit_interval("step_size", step_size, low_open=True)
-        self.step_size = np.float64(least)  # the smallest step: 0 for averages
+        step = 0.0 if step_size is None else unit_interval("step_size", step_size, low_open=True)
+        self.step_size = np.float64(step)  # 0 for averages
         self.size = len(prior)
 
     @property
@@ -88,10 +89,9 @@ class EpsilonGreedy(RecordsArguments, ActingPolicy[GreedyState]):
         return GreedyState(jnp.zeros((), int), jnp.zeros(self.size), jnp.zeros(self.size), key)
 
     def ask(self, state: GreedyState, time: Scalar) -> tuple[GreedyState, Query]:
-        explores, where = jax.random.split(jax.random.fold_in(state.key, state.asked))
-        anywhere = jax.random.randint(where, (), 0, self.size)
         best = jnp.argmax(jnp.where(state.counts > 0, state.means, jnp.inf))
-        query = jnp.where(jax.random.uniform(explores) < self.epsilon, anywhere, best)
+        key = jax.random.fold_in(state.key, state.asked)
+        query = sometimes_uniform(key, best, self.epsilon, self.size)
         return state._replace(asked=state.asked + 1), query
 
     def tell(self, state: GreedyState, query: Query, reward: Scalar, time: Scalar) -> GreedyState:

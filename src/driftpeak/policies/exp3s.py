@@ -14,7 +14,7 @@ from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import MOST_STEPS, at_least, at_least_integer, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.catalogue import policy, tuned
+from driftpeak.policies.catalogue import given, policy, tuned
 from driftpeak.policies.fixed_horizon import PlannedPolicy
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.randomised import draw, mixed
@@ -39,7 +39,7 @@ class Exp3SState(NamedTuple):
         "exploration",
         (0.01, 0.03, 0.1, 0.3),
         lambda known: None,
-        arguments=lambda known: {"horizon": known.horizon, "reward_bound": known.reward_bound},
+        arguments=given("horizon", "reward_bound"),
     ),
 )
 class Exp3S(RecordsArguments, PlannedPolicy[Exp3SState], RewardRange[Exp3SState]):

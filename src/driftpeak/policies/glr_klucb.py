@@ -16,8 +16,9 @@ from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import MOST_STEPS, at_least_integer, one_of, unit_interval
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.catalogue import policy, tuned
+from driftpeak.policies.catalogue import given, policy, tuned
 from driftpeak.policies.fixed_horizon import PlannedPolicy
+from driftpeak.policies.independent_arms import with_forced
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.reward_range import RewardRange
 
@@ -46,7 +47,7 @@ FAMILY = tuned(
     "exploration",
     (0.01, 0.1, 0.5),
     lambda known: None,
-    arguments=lambda known: {"horizon": known.horizon, "reward_bound": known.reward_bound},
+    arguments=given("horizon", "reward_bound"),
 )
 
 
@@ -140,9 +141,8 @@ class GLRKLUCB(RecordsArguments, PlannedPolicy[GLRState], RewardRange[GLRState])
     def ask(self, state: GLRState, time: Scalar) -> tuple[GLRState, Query]:
         alpha = jnp.minimum(self.exploration * jnp.sqrt(state.restarts + 1.0), 1.0)
         cycle = jnp.floor(self.size / alpha).astype(int)
-        forced = (state.asked + 1) % cycle
         best = jnp.argmax(self._index(state))
-        query = jnp.where((forced >= 1) & (forced <= self.size), forced - 1, best)
+        query = with_forced(best, state.asked + 1, cycle, self.size)
         return state._replace(asked=state.asked + 1), query
 
     def tell(self, state: GLRState, query: Query, reward: Scalar, time: Scalar) -> GLRState:

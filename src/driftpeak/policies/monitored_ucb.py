@@ -20,9 +20,9 @@ from driftpeak._core.errors import (
 )
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.averages import upper_bounds
-from driftpeak.policies.catalogue import policy, tuned
+from driftpeak.policies.catalogue import given, policy, tuned
 from driftpeak.policies.fixed_horizon import PlannedPolicy
+from driftpeak.policies.independent_arms import upper_bounds, with_forced
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.reward_range import RewardRange
 
@@ -43,8 +43,7 @@ class MonitoredState(NamedTuple):
 
 @policy(
     "m-ucb",
-    memory="restarts all arms when a test detects a change; arms are independent "
-    "(Cao et al. 2019)",
+    memory="restarts all arms when a test detects a change; arms are independent (Cao et al. 2019)",
     width="its own",
     schedule=r":math:`b = \sqrt{(w / 2) \log(2 n T^2)}`",
     simple=tuned(
@@ -53,12 +52,13 @@ class MonitoredState(NamedTuple):
         (0.3, 1.0, 3.0),
         lambda known: None,
         arguments=lambda known: {
-            "horizon": known.horizon, "window": 10, "reward_bound": known.reward_bound,
+            **given("horizon", "reward_bound")(known),
+            "window": 10,
             "exploration": 0.1,
         },
         second=("bonus", (2.0, 0.002)),
     ),
-)  # fmt: skip
+)
 class MUCB(RecordsArguments, PlannedPolicy[MonitoredState], RewardRange[MonitoredState]):
     r"""M-UCB: monitored UCB, which restarts after a change (Cao, Wen, Kveton and Xie 2019).
 
@@ -149,10 +149,10 @@ class MUCB(RecordsArguments, PlannedPolicy[MonitoredState], RewardRange[Monitore
 
     def ask(self, state: MonitoredState, time: Scalar) -> tuple[MonitoredState, Query]:
         elapsed = state.asked + 1 - state.start
-        forced = elapsed % jnp.floor(self.size / self.exploration).astype(int)
+        cycle = jnp.floor(self.size / self.exploration).astype(int)
         counts = state.counts.astype(float)
         best = jnp.argmax(upper_bounds(counts, state.sums, elapsed, 1.0, self.bonus))
-        query = jnp.where((forced >= 1) & (forced <= self.size), forced - 1, best)
+        query = with_forced(best, elapsed, cycle, self.size)
         return state._replace(asked=state.asked + 1), query
 
     def tell(

@@ -15,6 +15,13 @@ def draw(key: PRNGKeyArray, weights: Float[Array, " n"]) -> Query:
     return jnp.searchsorted(cumulative, place, side="right")
 
 
+def sometimes_uniform(key: PRNGKeyArray, best: Query, probability: Scalar, points: int) -> Query:
+    """Return a point drawn uniformly with this probability, and otherwise `best`."""
+    explores, where = jax.random.split(key)
+    anywhere = jax.random.randint(where, (), 0, points)
+    return jnp.where(jax.random.uniform(explores) < probability, anywhere, best)
+
+
 def mixed(log_weights: Float[Array, " n"], share: Scalar) -> Float[Array, " n"]:
     """Return probabilities: those of the weights, mixed with a `share` of the uniform ones."""
     uniform = share / len(log_weights)

@@ -13,8 +13,8 @@ from driftpeak._core.arguments import RecordsArguments
 from driftpeak._core.errors import MOST_STEPS, at_least_integer, positive
 from driftpeak._core.types import Scalar
 from driftpeak.gp.priors import Prior
-from driftpeak.policies.averages import upper_bounds
-from driftpeak.policies.catalogue import policy, tuned
+from driftpeak.policies.catalogue import given, policy, tuned
+from driftpeak.policies.independent_arms import upper_bounds
 from driftpeak.policies.player import Query, checked_reward
 from driftpeak.policies.reward_range import RewardRange
 
@@ -42,7 +42,7 @@ class WindowState(NamedTuple):
         lambda known: min(
             math.ceil(2 * math.sqrt(known.horizon * math.log(known.horizon))), known.horizon
         ),
-        arguments=lambda known: {"reward_bound": known.reward_bound},
+        arguments=given("reward_bound"),
         second=("exploration", (0.6, 0.002)),
     ),
 )

@@ -1,9 +1,11 @@
 """All cases of the tournament, and their use for choosing auto's defaults."""
 
 from collections.abc import Mapping
+from functools import partial
 
-from driftpeak.experiments.tournament.environments import WORLDS
-from driftpeak.experiments.tournament.recordings import RECORDINGS
+from driftpeak.experiments.experiment import Case
+from driftpeak.experiments.tournament.environments import WORLDS, simulated
+from driftpeak.experiments.tournament.recordings import RECORDINGS, STARTS, recorded
 
 CASES = (*WORLDS, *RECORDINGS)
 OTHER_UNIT = "Markov 0.01, other unit"
@@ -27,3 +29,13 @@ CHOSEN_ON = (
     "Intel lab", "PeMSD7", "US-101", "stocks",
 )  # fmt: skip
 """Environments used to choose auto's defaults, and recordings used to test its drafts."""
+
+
+def all_cases(against: str) -> tuple[Case, ...]:
+    """Return every case with `auto` and its rivals, by their key in `RIVALS`."""
+    return (
+        *(Case(name, partial(simulated, name, against), world.trials, totals_only=True)
+          for name, world in WORLDS.items()),
+        *(Case(name, partial(recorded, name, against=against), STARTS, data=recording.data)
+          for name, recording in RECORDINGS.items()),
+    )  # fmt: skip

@@ -1,50 +1,43 @@
 """Tournament of every published policy and `auto` in every environment and on every recording."""
 
-from functools import partial
-
 from driftpeak.experiments.bootstrap import in_words, interval
 from driftpeak.experiments.claims import Claim, Comparison, difference, weighted
-from driftpeak.experiments.experiment import Case, Results, ResultTable, described
-from driftpeak.experiments.tournament.cases import CASES, CHOSEN_ON, KINDS, UNSEEN
+from driftpeak.experiments.experiment import Results, ResultTable, described
+from driftpeak.experiments.tournament.cases import CASES, CHOSEN_ON, KINDS, UNSEEN, all_cases
 from driftpeak.experiments.tournament.environments import (
     DRAWN,
     FEWER_TRIALS,
     OTHERS,
     TRIALS,
-    WORLDS,
-    simulated,
 )
 from driftpeak.experiments.tournament.figures import heat_map, overview
 from driftpeak.experiments.tournament.players import (
     AUTO,
-    FAMILIES,
     PUBLISHED,
     RANDOM,
 )
-from driftpeak.experiments.tournament.recordings import RECORDINGS, TRAIN, recorded
+from driftpeak.experiments.tournament.recordings import STARTS, TRAIN
 from driftpeak.experiments.tournament.scores import (
     CONTENDERS,
     HINDSIGHT,
     LEAST_RATIO,
-    Hindsight,
     Rank,
     Standings,
+    best_and_auto,
 )
 from driftpeak.experiments.tournament.tables import by_case, estimate, favourites, parts, yardsticks
 from driftpeak.policies.elimination import SMALLER
 
-STARTS = 5  # first points on recorded data, drawn at random
 MARGIN = 1.1
 COMPARED = (AUTO, f"TV-GP-UCB, {HINDSIGHT}", "TV-GP-UCB, theory")
 
 
 def _near_the_best(case: str) -> Claim:
     """Return the claim that `auto` has at most `MARGIN` times the regret of the best setting."""
-    columns = (Hindsight(case, "best", settings=PUBLISHED), Hindsight(case, AUTO, settings=(AUTO,)))
-
     return Claim(
         f"{case}: auto is within 10 % of the best setting of any published policy",
-        (Comparison(f"{MARGIN:g} times the best setting minus auto, regret per step", columns,
+        (Comparison(f"{MARGIN:g} times the best setting minus auto, regret per step",
+                    best_and_auto(case, PUBLISHED),
                     weighted(MARGIN, -1)),),
         whose="ours",
     )  # fmt: skip
@@ -104,15 +97,10 @@ def _overall(standings: Standings) -> ResultTable:
 EXPERIMENTS = (
     described(
         "tournament",
-        (
-            *(Case(name, partial(simulated, name), world.trials, totals_only=True)
-              for name, world in WORLDS.items()),
-            *(Case(name, partial(recorded, name), STARTS, data=recording.data)
-              for name, recording in RECORDINGS.items()),
-        ),
+        all_cases("published"),
         (
             _ranked_first("policies with theory's parameters",
-                          (RANDOM, *(family.at_theory for family in FAMILIES))),
+                          (RANDOM, *(family.at_theory for family in PUBLISHED.families))),
             _ranked_first("policies with parameters chosen in hindsight",
                           tuple(name for name in CONTENDERS if name.endswith(HINDSIGHT))),
             *map(_near_the_best, CASES),

@@ -10,8 +10,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from driftpeak.experiments.experiment import Results
-from driftpeak.experiments.tournament.players import AUTO, RANDOM, Rivals
-from driftpeak.experiments.tournament.scores import CONTENDERS, HINDSIGHT, PUBLISHED, Standings
+from driftpeak.experiments.tournament.players import AUTO, PUBLISHED, RANDOM, Rivals
+from driftpeak.experiments.tournament.scores import CONTENDERS, HINDSIGHT, Standings
 from driftpeak.plots import COLOURS
 
 RELATIVE = "regret relative to the best {} of the case in hindsight"

@@ -5,7 +5,7 @@ the same in all environments. The best of these settings is the choice in hindsi
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,8 @@ class WorldKnowledge:
         norm_bound: B, in standard deviations of the prior.
         gain: greedy information gain of T observations.
         learned: result of `driftpeak.fit_history` on recorded rows, if any; `auto` starts from it.
-        period: period in steps of the yardstick that uses the time of day.
+        period: steps of a day or a year, for policies that use the time of day or of the year; 1 if
+            there is none.
     """
 
     prior: Prior
@@ -114,16 +115,9 @@ class WorldKnowledge:
         )
 
 
-FAMILIES: tuple[Family, ...] = tuple(
-    sorted((entry.family for entry in ENTRIES if entry.family), key=lambda family: family.name)
-)
 BY_TIME, BY_MEAN = "best arm at this time", "best arm of the rows"
 YARDSTICKS = (BY_TIME, BY_MEAN)
 """Arms from the training rows without a bandit, on recordings only. They are not ranked."""
-SIMPLE: tuple[Family, ...] = tuple(
-    sorted((entry.simple for entry in ENTRIES if entry.simple), key=lambda family: family.name)
-)
-"""Policies for independent arms, of the comparison with simple bandits."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +125,8 @@ class Rivals:
     """The policies that an experiment compares with `auto`.
 
     Attributes:
-        families: the policies. what: the name of one of their settings, for tables and figures.
+        families: the policies.
+        what: what one of their settings is called in tables and figures.
     """
 
     families: tuple[Family, ...]
@@ -143,12 +138,15 @@ class Rivals:
         return (RANDOM, *(name for family in self.families for name in family.settings))
 
 
-RIVALS = {
-    "published": Rivals(FAMILIES, "published setting"),
-    "simple": Rivals(SIMPLE, "simple bandit"),
-}
-PUBLISHED = RIVALS["published"].settings
-"""Names of every published policy in every setting, in the tournament."""
+def _by_name(families: Iterable[Family | None]) -> tuple[Family, ...]:
+    return tuple(sorted((each for each in families if each), key=lambda family: family.name))
+
+
+PUBLISHED = Rivals(_by_name(entry.family for entry in ENTRIES), "published setting")
+"""Every published policy of the tournament."""
+SIMPLE = Rivals(_by_name(entry.simple for entry in ENTRIES), "simple bandit")
+"""Policies for independent arms, of the comparison with simple bandits."""
+RIVALS = {"published": PUBLISHED, "simple": SIMPLE}
 
 
 def players(

@@ -21,6 +21,7 @@ from driftpeak.offline.replay import prior_from_history
 from driftpeak.theory.variation import estimate_drift
 
 TRAIN = 0.6
+STARTS = 5  # first points, drawn at random
 
 
 def _others(columns: int, table: RewardTable) -> RewardTable:
@@ -108,9 +109,8 @@ RECORDINGS: dict[str, Recording] = {
 def recorded(name: str, path: Path, against: str = "published") -> Setup:
     """Return the setup of one of `RECORDINGS`: a prior from the first 60 %, and a run on the rest.
 
-    `against` is the key of the rivals in `RIVALS`.
-
-    Rewards are in standard deviations of the prior, root mean square over the arms.
+    Rewards are in standard deviations of the prior, root mean square over the arms. `against` is
+    the key of the rivals in `RIVALS`.
     """
     recording = RECORDINGS[name]
     table = recording.read(path)

@@ -18,11 +18,10 @@ from scipy.stats import rankdata
 from driftpeak.experiments.bootstrap import Array, interval
 from driftpeak.experiments.claims import Column
 from driftpeak.experiments.experiment import Results
-from driftpeak.experiments.tournament.players import AUTO, RANDOM, RIVALS, Rivals
+from driftpeak.experiments.tournament.players import AUTO, PUBLISHED, RANDOM, Rivals
 from driftpeak.simulation._samples import by_sample
 
 HINDSIGHT = "hindsight"
-PUBLISHED = RIVALS["published"]
 
 
 def contenders(rivals: Rivals) -> Mapping[str, tuple[str, ...]]:
@@ -73,6 +72,14 @@ class Hindsight(Column):
     def samples(self, results: Results) -> Array:
         [case] = self.cases
         return hindsight(regrets(results[case], self.settings))
+
+
+def best_and_auto(case: str, rivals: Rivals) -> tuple[Hindsight, Hindsight]:
+    """Return the columns of the best setting of any rival in hindsight and of `auto`."""
+    return (
+        Hindsight(case, "best", settings=rivals.settings),
+        Hindsight(case, AUTO, settings=(AUTO,)),
+    )
 
 
 @dataclass(frozen=True)

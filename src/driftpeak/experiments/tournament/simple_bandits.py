@@ -9,17 +9,17 @@ import numpy as np
 
 from driftpeak.experiments.bootstrap import Array, interval
 from driftpeak.experiments.claims import Claim, Column, Comparison, difference, weighted
-from driftpeak.experiments.experiment import Case, Results, ResultTable, described
-from driftpeak.experiments.tournament.cases import CASES, KINDS
-from driftpeak.experiments.tournament.environments import FEWER_TRIALS, TRIALS, WORLDS, simulated
+from driftpeak.experiments.experiment import Results, ResultTable, described
+from driftpeak.experiments.tournament.cases import CASES, KINDS, all_cases
+from driftpeak.experiments.tournament.environments import FEWER_TRIALS, TRIALS
 from driftpeak.experiments.tournament.figures import overview
-from driftpeak.experiments.tournament.players import AUTO, RIVALS
-from driftpeak.experiments.tournament.recordings import RECORDINGS, TRAIN, recorded
+from driftpeak.experiments.tournament.players import AUTO, SIMPLE
+from driftpeak.experiments.tournament.recordings import STARTS, TRAIN
 from driftpeak.experiments.tournament.scores import (
     HINDSIGHT,
     LEAST_RATIO,
-    Hindsight,
     Standings,
+    best_and_auto,
     geometric_mean,
     hindsight,
     regrets,
@@ -32,10 +32,8 @@ from driftpeak.experiments.tournament.tables import (
     yardsticks,
 )
 
-RIVAL = RIVALS["simple"]
 SHARE = 0.9
 """Largest relative regret of `auto` in the claims by kind."""
-STARTS = 5  # first points on recorded data, as in the tournament
 
 
 @dataclass(frozen=True)
@@ -64,16 +62,17 @@ def _below(share: float) -> Any:
 
 
 def _lower_by_kind(kind: str, cases: tuple[str, ...]) -> Claim:
-    comparison = Comparison(
-        f"log {SHARE:g} minus the mean log relative regret",
-        (Relative(cases, AUTO, settings=RIVAL.settings),),
-        _below(SHARE),
-    )
     if len(cases) == 1:
         comparison = Comparison(
             f"{SHARE:g} times the best simple bandit minus auto, regret per step",
-            _pair(*cases),
+            best_and_auto(*cases, SIMPLE),
             weighted(SHARE, -1),
+        )
+    else:
+        comparison = Comparison(
+            f"log {SHARE:g} minus the mean log relative regret",
+            (Relative(cases, AUTO, settings=SIMPLE.settings),),
+            _below(SHARE),
         )
     return Claim(
         f"{kind}: auto has at most {SHARE:g} of the regret of the best simple bandit in hindsight",
@@ -82,20 +81,11 @@ def _lower_by_kind(kind: str, cases: tuple[str, ...]) -> Claim:
     )
 
 
-def _pair(case: str) -> tuple[Hindsight, Hindsight]:
-    """Return the columns of the best simple bandit in hindsight and of `auto`."""
-    return (
-        Hindsight(case, "best", settings=RIVAL.settings),
-        Hindsight(case, AUTO, settings=(AUTO,)),
-    )
-
-
 def _lower_in_every_case() -> Claim:
+    what = "best simple bandit minus auto, regret per step"
     comparisons = {
-        case: (Comparison("best simple bandit minus auto, regret per step", _pair(case),
-                          difference),)
-        for case in CASES
-    }  # fmt: skip
+        case: (Comparison(what, best_and_auto(case, SIMPLE), difference),) for case in CASES
+    }
     text = "auto has less regret than the best simple bandit in hindsight"
     return Claim(text, comparisons, whose="ours")
 
@@ -107,7 +97,7 @@ def _lower_than_every_setting() -> Claim:
             (Relative(CASES, AUTO, settings=(name,)),),
             _below(1.0),
         )
-        for name in RIVAL.settings
+        for name in SIMPLE.settings
     )
     text = "in geometric mean, auto has less regret than every simple bandit with a fixed setting"
     return Claim(text, comparisons, whose="ours")
@@ -115,10 +105,10 @@ def _lower_than_every_setting() -> Claim:
 
 def tables(results: Results) -> tuple[ResultTable, ...]:
     """Return the tables: by kind of case, by policy, and the results of every case."""
-    standings = Standings(results, RIVAL)
+    standings = Standings(results, SIMPLE)
     against_history = yardsticks(standings)
-    families = {f"{family.name}, {HINDSIGHT}": family.settings for family in RIVAL.families}
-    settings = {name: (name,) for name in RIVAL.settings}
+    families = {f"{family.name}, {HINDSIGHT}": family.settings for family in SIMPLE.families}
+    settings = {name: (name,) for name in SIMPLE.settings}
     kinds = {"all": tuple(results), **KINDS}
     return (
         parts(standings, "Regret of auto relative to the best simple bandit", kinds, (AUTO,)),
@@ -153,18 +143,13 @@ def _against(results: Results, title: str, rivals: Mapping[str, Sequence[str]]) 
 EXPERIMENTS = (
     described(
         "simple-bandits",
-        (
-            *(Case(name, partial(simulated, name, "simple"), world.trials, totals_only=True)
-              for name, world in WORLDS.items()),
-            *(Case(name, partial(recorded, name, against="simple"), STARTS, data=recording.data)
-              for name, recording in RECORDINGS.items()),
-        ),
+        all_cases("simple"),
         (
             *(_lower_by_kind(kind, cases) for kind, cases in KINDS.items()),
             _lower_in_every_case(),
             _lower_than_every_setting(),
         ),
-        partial(overview, rivals=RIVAL),
+        partial(overview, rivals=SIMPLE),
         tables=tables,
         values={
             "FEWER_TRIALS": FEWER_TRIALS, "LEAST_RATIO": LEAST_RATIO, "STARTS": STARTS,

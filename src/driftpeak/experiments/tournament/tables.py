@@ -18,6 +18,7 @@ from driftpeak.experiments.tournament.scores import (
 
 
 def estimate(number: float, ends: Any) -> str:
+    """Return a number with the ends of its interval in brackets."""
     low, high = map(float, ends)
     return in_words(float(number), low, high, ".2f")
 

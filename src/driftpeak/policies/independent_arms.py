@@ -1,4 +1,4 @@
-"""Sums and counts of the rewards of independent arms, shared by several policies."""
+"""Parts of policies for independent arms: discounted sums, upper bounds, forced exploration."""
 
 from typing import Any, NamedTuple
 
@@ -46,3 +46,9 @@ def upper_bounds(
     played = jnp.where(counts > 0, counts, 1.0)
     bonus = width * jnp.sqrt(exploration * jnp.log(jnp.maximum(total, 1.0)) / played)
     return jnp.where(counts > 0, sums / played + bonus, jnp.inf)
+
+
+def with_forced(best: Query, step: Array, cycle: Array, arms: int) -> Query:
+    """Return arm `step` modulo `cycle` if this is one of 1, ..., `arms`, and otherwise `best`."""
+    forced = step % cycle
+    return jnp.where((forced >= 1) & (forced <= arms), forced - 1, best)
