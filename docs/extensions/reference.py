@@ -30,7 +30,7 @@ class Names(Directive):
     def run(self):
         module = importlib.import_module(self.arguments[0])
         if catalogue := self.options.get("catalogue"):
-            entries = importlib.import_module(catalogue).ENTRIES
+            entries = importlib.import_module(catalogue).entries()
             names = {entry.make.__name__ for entry in entries}
             chosen = sorted(name for name in names if name in module.__all__)
         else:

@@ -42,10 +42,10 @@ class EnvironmentsTable(Directive):
 
     def run(self):
         import driftpeak
-        from driftpeak.environments.catalogue import ENTRIES
+        from driftpeak.environments.catalogue import entries
 
         rows = [("the function", "environment", "``driftpeak compare --environment``")]
-        for entry in sorted(ENTRIES, key=lambda entry: entry.make.__name__):
+        for entry in sorted(entries(), key=lambda entry: entry.make.__name__):
             name = entry.make.__name__
             module = "driftpeak" if hasattr(driftpeak, name) else "driftpeak.environments"
             given = f"``{entry.name}``" if entry.name else ""
@@ -60,10 +60,10 @@ class PoliciesTable(Directive):
 
     def run(self):
         import driftpeak
-        from driftpeak.policies.catalogue import ENTRIES
+        from driftpeak.policies.catalogue import entries
 
         rows = [("policy", "observations that it keeps", "published width", "parameter by theory")]
-        for entry in sorted(ENTRIES, key=lambda entry: entry.make.__name__.casefold()):
+        for entry in sorted(entries(), key=lambda entry: entry.make.__name__.casefold()):
             name = entry.make.__name__
             assert getattr(driftpeak, name) is entry.make, f"{name} is not exported"
             role = "class" if isinstance(entry.make, type) else "func"

@@ -12,7 +12,7 @@ from test_docstrings import CALLED
 import driftpeak as dp
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import at_least_integer
-from driftpeak.policies.catalogue import ENTRIES
+from driftpeak.policies.catalogue import entries
 
 PRIOR = dp.Prior(dp.Grid([0, 1], size=5), dp.SE(0.3), noise_variance=0.04)
 FUZZER = Path(__file__).parents[1] / "helpers" / "arguments_fuzzer.py"
@@ -126,7 +126,7 @@ def test_a_few_constructors_with_any_argument():
 def test_every_public_callable_is_tried():
     text = FUZZER.with_name("argument_cases.py").read_text()
     tried = set(re.findall(r'^    "(\w+)": \(', text, re.M))
-    tried |= {entry.make.__name__ for entry in ENTRIES if entry.name}
+    tried |= {entry.make.__name__ for entry in entries() if entry.name}
     listed = set(re.findall(r'"(\w+)"', text[text.index("MADE_BY") : text.index("SLOW =")]))
     assert set(CALLED) <= tried | listed
 

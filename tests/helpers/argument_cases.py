@@ -25,7 +25,7 @@ from driftpeak.offline._policy_specs.policies import policy_parameters
 from driftpeak.offline.data import _tables as tables
 from driftpeak.offline.replay import prior_from_history
 from driftpeak.policies import testing
-from driftpeak.policies.catalogue import ENTRIES
+from driftpeak.policies.catalogue import entries
 from driftpeak.simulation._comparison import in_a_row, verdict
 from driftpeak.simulation.executors import cluster_workers, local_workers
 from driftpeak.theory import (
@@ -142,7 +142,7 @@ POLICIES = {
         | dict(entry.defaults)
         | {name: 20 for name, one in policy_parameters(entry.name).items() if one.required},
     )
-    for entry in ENTRIES
+    for entry in entries()
     if entry.name
 }
 """One valid call of every policy of the catalogue."""

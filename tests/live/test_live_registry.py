@@ -19,7 +19,7 @@ from driftpeak.gp import dynamics as motions, forgetting, kernels
 from driftpeak.live._space.serialization import space_from_data, space_to_data
 from driftpeak.live._study import policy_data
 from driftpeak.live._study.policy_data import differences, policy_from_data, policy_to_data
-from driftpeak.live._study.registry import TAGS
+from driftpeak.live._study.registry import PARTS, tags
 from driftpeak.offline._policy_specs.policies import POLICIES as POLICY_NAMES, make_policy
 from driftpeak.policies import opkb_constants, query_times as asking, widths
 
@@ -153,7 +153,7 @@ EXAMPLES = {
 }
 EXAMPLES |= {
     name: make_policy(name, ARMS, steps=40)
-    for name in sorted(TAGS.keys() & POLICY_NAMES.keys() - EXAMPLES.keys())
+    for name in sorted(tags().keys() & POLICY_NAMES.keys() - EXAMPLES.keys())
 }
 """One object of every tag, with other numbers than the defaults where that matters. `Doubling` is
 made of a function and is missing."""
@@ -188,14 +188,14 @@ def same(left, right):
 
 
 def test_there_is_an_example_of_every_tag():
-    assert {*EXAMPLES, "doubling"} == set(TAGS)
+    assert {*EXAMPLES, "doubling"} == set(tags())
 
 
 @pytest.mark.parametrize("tag", EXAMPLES)
 def test_everything_that_can_be_written_comes_back(tag):
     data = json.loads(json.dumps(policy_to_data(EXAMPLES[tag]), allow_nan=False))
     assert list(data) == [tag]
-    assert set(data[tag]) == set(TAGS[tag].parameters), "every argument is written, defaults too"
+    assert set(data[tag]) == set(tags()[tag].parameters), "every argument is written, defaults too"
     again = policy_from_data(data)
     assert type(again) is type(EXAMPLES[tag])
     assert policy_to_data(again) == data
@@ -230,7 +230,7 @@ def test_every_public_class_has_a_tag():
         for name, one in vars(module).items()
         if inspect.isclass(one) and issubclass(one, tuple(families)) and not name.startswith("_")
     }
-    assert found - never - shared - set(families) <= {entry.make for entry in TAGS.values()}
+    assert found - never - shared - set(families) <= {entry.make for entry in tags().values()}
 
 
 def test_numbers_that_were_learned_are_written_too():
@@ -274,7 +274,7 @@ def test_an_argument_with_a_default_may_be_added(tmp_path, monkeypatch):
 
         floor = 0.25
 
-    monkeypatch.setitem(TAGS, "drift", Constructor(Drift))
+    monkeypatch.setitem(PARTS, "drift", Constructor(Drift))
     monkeypatch.setattr(policies.ucb, "Drift", Drift)
     live_worker.make(tmp_path / "study")
     assert dp.Optimizer.load(tmp_path / "study").ask().id == 1
@@ -399,7 +399,7 @@ def dotted_names():
         names |= {
             f"driftpeak.live._study.storage.journal:{module.__name__}.{x}" for x in vars(module)
         }
-    return sorted(names - set(TAGS) - {"space", "array", "number", "yours"})
+    return sorted(names - set(tags()) - {"space", "array", "number", "yours"})
 
 
 def calls_of(read):
@@ -509,6 +509,6 @@ def test_what_is_no_policy_is_refused(tmp_path, monkeypatch, without_type_checks
 
 
 def test_constructors_say_what_they_take():
-    for tag, entry in TAGS.items():
+    for tag, entry in tags().items():
         for name, (hint, _) in parameters_of(*entry).items():
             assert hint is not inspect.Parameter.empty, (tag, name)

@@ -154,21 +154,20 @@ def after(file, line, new):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the repository with both new files and their three lines of exports."""
+    """A copy of the repository with both new files and their lines of exports."""
     place = tmp_path_factory.mktemp("copy")
     for name in (*COPIED, *PAGES):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, place / name)
     package = place / "src" / "driftpeak"
-    for folder, module, name, text, line in (
-        ("policies", "mostly_greedy", "MostlyGreedy", POLICY, "doubling import Doubling\n"),
-        ("environments", "wave", "Wave", ENVIRONMENT, "rkhs import AbruptSwitches, SlowChange\n"),
+    for folder, module, name, text, before in (
+        ("policies", "mostly_greedy", "MostlyGreedy", POLICY, "doubling import Doubling"),
+        ("environments", "wave", "Wave", ENVIRONMENT, "recorded import RecordedRewards"),
     ):
         (package / folder / f"{module}.py").write_text(text)
-        first = package / folder / "__init__.py"
-        line = f"from driftpeak.{folder}.{line}"
-        after(first, line, f"from driftpeak.{folder}.{module} import {name}\n")
-        after(first, "__all__ = [\n", f'    "{name}",\n')
+        line = f"from .{before} as {before.split()[-1]}\n"
+        stub = package / folder / "__init__.pyi"
+        after(stub, line, f"from .{module} import {name} as {name}\n")
         after(package / "__init__.pyi", f"from .{folder} import (\n", f"    {name} as {name},\n")
     case = '    "Wave": (dp.Wave, {"prior": PRIOR, "period": 60.0}),\n'
     after(place / "tests" / "helpers" / "argument_cases.py", "CASES = POLICIES | {\n", case)

@@ -1,30 +1,6 @@
 """Environments: functions that move."""
 
-from driftpeak.environments.adversarial import MovingBump
-from driftpeak.environments.against_queries import AgainstQueries
-from driftpeak.environments.arms import MovingCosine, SignSwitches
-from driftpeak.environments.bursts import Bursts
-from driftpeak.environments.coefficients import MovingCoefficients
-from driftpeak.environments.in_context import ContextualEnvironment
-from driftpeak.environments.injection import InjectedDrift
-from driftpeak.environments.moving import MarkovDrift, Moving
-from driftpeak.environments.protocol import Environment
-from driftpeak.environments.recorded import RecordedRewards
-from driftpeak.environments.rkhs import AbruptSwitches, SlowChange
+import lazy_loader
 
-__all__ = [
-    "AbruptSwitches",
-    "AgainstQueries",
-    "Bursts",
-    "ContextualEnvironment",
-    "Environment",
-    "InjectedDrift",
-    "MarkovDrift",
-    "Moving",
-    "MovingBump",
-    "MovingCoefficients",
-    "MovingCosine",
-    "RecordedRewards",
-    "SignSwitches",
-    "SlowChange",
-]
+# Loaded when used: a live study needs no environment.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from driftpeak._core.lazy_packages import load_all
+
 Make = TypeVar("Make", bound=type)
 Build = Callable[..., Any]
 
@@ -24,8 +26,13 @@ class Entry:
     build: Build | None
 
 
-ENTRIES: list[Entry] = []
-"""All environments, in the order of their declaration."""
+_entries: list[Entry] = []
+
+
+def entries() -> list[Entry]:
+    """Return all environments."""
+    load_all("driftpeak.environments")
+    return _entries
 
 
 def environment(
@@ -43,7 +50,7 @@ def environment(
     assert (name is None) == (build is None), "give name and build together"
 
     def declare(make: Make) -> Make:
-        ENTRIES.append(Entry(make, change, name, build))
+        _entries.append(Entry(make, change, name, build))
         return make
 
     return declare

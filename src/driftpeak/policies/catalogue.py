@@ -6,7 +6,8 @@ the tournament entry:
     @policy("my-policy", memory="`Window`")
     class MyPolicy(ActingPolicy[State]): ...
 
-The declaration stands above the class or function that makes the policy.
+The declaration stands above the class or function that makes the policy. A policy is declared when
+its module is loaded; `entries` and `stored_classes` load all of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from driftpeak._core.arguments import Constructor
+from driftpeak._core.lazy_packages import load_all
 from driftpeak.policies.widths import ScaledLog, Width
 
 Make = TypeVar("Make", bound=Callable[..., Any])
@@ -134,10 +136,21 @@ class Entry:
     simple: Family | None = None
 
 
-ENTRIES: list[Entry] = []
-"""All policies, in the order of their declaration."""
+_entries: list[Entry] = []
 STORED: dict[str, Constructor] = {}
-"""The classes of stored policies and their parts, by tag."""
+"""The classes of stored policies and their parts that are loaded, by tag."""
+
+
+def entries() -> list[Entry]:
+    """Return all policies."""
+    load_all("driftpeak.policies")
+    return _entries
+
+
+def stored_classes() -> dict[str, Constructor]:
+    """Return the classes of all stored policies and their parts, by tag."""
+    load_all("driftpeak.policies")
+    return STORED
 
 
 def policy(
@@ -171,7 +184,7 @@ def policy(
 
     def declare(make: Make) -> Make:
         entry, simple_entry = (None if one is None else one(make) for one in (family, simple))
-        ENTRIES.append(
+        _entries.append(
             Entry(make, name, memory, width, schedule, entry, defaults or {}, own_width,
                   simple_entry)
         )  # fmt: skip

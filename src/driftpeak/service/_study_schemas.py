@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
 from pydantic.json_schema import models_json_schema
 
 from driftpeak.live._study.registry import PARTS
-from driftpeak.policies.catalogue import STORED
+from driftpeak.policies.catalogue import stored_classes
 
 MARK = "x-driftpeak-schema"
 REFERENCE = "#/components/schemas/{model}"
@@ -175,7 +175,10 @@ def study_schemas() -> dict[str, JsonValue]:
         "description": "A policy by name, with its arguments; by default a drifting-gp.",
         "properties": {
             tag: _arguments(constructor)
-            for tag, constructor in {"drifting-gp": PARTS["drifting-gp"], **STORED}.items()
+            for tag, constructor in {
+                "drifting-gp": PARTS["drifting-gp"],
+                **stored_classes(),
+            }.items()
         }
         | {"yours": {"type": "string", "description": "A user-defined policy; not accepted."}},
         "additionalProperties": False,

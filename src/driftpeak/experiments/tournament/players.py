@@ -14,7 +14,7 @@ from driftpeak.gp.kernels import Table
 from driftpeak.gp.priors import Prior
 from driftpeak.offline.history import Learned
 from driftpeak.policies import Auto, Policy, RandomStart, UniformRandom
-from driftpeak.policies.catalogue import ENTRIES, Family
+from driftpeak.policies.catalogue import Family, entries
 from driftpeak.theory.schedules import (
     discount_factor,
     elimination_period,
@@ -142,9 +142,9 @@ def _by_name(families: Iterable[Family | None]) -> tuple[Family, ...]:
     return tuple(sorted((each for each in families if each), key=lambda family: family.name))
 
 
-PUBLISHED = Rivals(_by_name(entry.family for entry in ENTRIES), "published setting")
+PUBLISHED = Rivals(_by_name(entry.family for entry in entries()), "published setting")
 """Every published policy of the tournament."""
-SIMPLE = Rivals(_by_name(entry.simple for entry in ENTRIES), "simple bandit")
+SIMPLE = Rivals(_by_name(entry.simple for entry in entries()), "simple bandit")
 """Policies for independent arms, of the comparison with simple bandits."""
 RIVALS = {"published": PUBLISHED, "simple": SIMPLE}
 

@@ -17,7 +17,7 @@ from driftpeak.gp.priors import Prior
 from driftpeak.inference import information
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.policies import widths
-from driftpeak.policies.catalogue import STORED
+from driftpeak.policies.catalogue import STORED, stored_classes
 
 PARTS: dict[str, Constructor] = {
     "drifting-gp": Constructor(DriftingGP),
@@ -64,15 +64,20 @@ PARTS: dict[str, Constructor] = {
     "profile": Constructor(PeriodicMean),
 }
 """Parts of policies, and `DriftingGP`."""
-TAGS = PARTS | STORED
-"""All tags, with those of `driftpeak.policies`."""
+
+
+def tags() -> dict[str, Constructor]:
+    """Return the constructors of all tags, with those of `driftpeak.policies`."""
+    return PARTS | stored_classes()
 
 
 def constructor_of(tag: str | None) -> Constructor | None:
     """Return the constructor that a tag stands for; None: there is none."""
-    return None if tag is None else TAGS.get(tag)
+    # The usual tags are parts: all policies are loaded for other tags only.
+    return None if tag is None else PARTS.get(tag) or stored_classes().get(tag)
 
 
 def tag_of(kind: type) -> str | None:
     """Return the tag of a class; None: it has none."""
-    return next((tag for tag, constructor in TAGS.items() if constructor.make is kind), None)
+    loaded = PARTS | STORED  # with the class, because the caller has it
+    return next((tag for tag, constructor in loaded.items() if constructor.make is kind), None)

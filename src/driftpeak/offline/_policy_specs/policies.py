@@ -15,11 +15,11 @@ from driftpeak.offline._policy_specs.parameters import Parameter, parameters, sp
 from driftpeak.offline._policy_specs.settings import ENVIRONMENTS
 from driftpeak.offline.history import Learned
 from driftpeak.policies import OPKB, BeliefPolicy, Policy, widths
-from driftpeak.policies.catalogue import ENTRIES, Entry
+from driftpeak.policies.catalogue import Entry, entries
 from driftpeak.policies.opkb_constants import Constants
 from driftpeak.policies.widths import Width
 
-CATALOGUE: dict[str, Entry] = dict(sorted((entry.name, entry) for entry in ENTRIES if entry.name))
+CATALOGUE: dict[str, Entry] = dict(sorted((entry.name, entry) for entry in entries() if entry.name))
 POLICIES: dict[str, Callable[..., Policy]] = {name: e.make for name, e in CATALOGUE.items()}
 
 

@@ -5,14 +5,14 @@ from typing import Any
 
 from driftpeak._core.errors import DriftpeakError, at_least_integer, one_of, positive, shown
 from driftpeak.environments import Environment
-from driftpeak.environments.catalogue import ENTRIES, Entry
+from driftpeak.environments.catalogue import Entry, entries
 from driftpeak.gp.domains import Grid
 from driftpeak.gp.kernels import SE, Kernel, Matern
 from driftpeak.gp.priors import Prior
 from driftpeak.theory.schedules import markov_restart_period
 
 ENVIRONMENTS: dict[str, Entry] = dict(
-    sorted((entry.name, entry) for entry in ENTRIES if entry.name)
+    sorted((entry.name, entry) for entry in entries() if entry.name)
 )
 KERNELS = ("se", "matern")
 MOST_POINTS = 10_000
