@@ -4,27 +4,32 @@ A study of three numbers and a category takes 300 evaluations of 0.3 s each, in 
 Programs are read from the cache of an earlier process; or compiled in the background, without a
 cache; or compiled when they are needed, without a cache. The time of the first ask includes
 imports. Then come the first tell, and the slowest ask or tell after these two.
+The last figure is the median time of `driftpeak live ask` for a stored study that was asked before.
 With `LIVE_LATENCY_BUSY=2` two other processes compute all the time, and targets triple.
 """
 
 import json
 import multiprocessing
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 BUSY = int(os.environ.get("LIVE_LATENCY_BUSY", "0"))
 MORE = 3 if BUSY else 1
+COMMAND = "second `driftpeak live ask` (s)"
 TARGETS = {
     "cached: first ask (s)": f"<= {1.0 * MORE}",
     "cached: slowest later (s)": f"<= {0.3 * MORE:.1f}",
     "in the background: first ask (s)": f"<= {4.0 * MORE}",
     "in the background: slowest later (s)": f"<= {1.0 * MORE}",
     "slowest later: in the background / when needed": "<= 0.3",
+    COMMAND: f"<= {1.2 * MORE:.1f}",
 }
 PLAYED = """
 import json, time
@@ -71,9 +76,29 @@ def run() -> dict[str, Any]:
             figures[f"{way}: first tell (s)"] = told
             figures[f"{way}: slowest later (s)"] = slowest
             figures[f"{way}: later waits above 0.3 s"] = count
+        figures[COMMAND] = second_command(folder)
     slowest = figures["in the background: slowest later (s)"]
     before = figures["when needed: slowest later (s)"]
     return {**figures, "slowest later: in the background / when needed": slowest / before}
+
+
+def second_command(folder: str) -> float:
+    """Return the median seconds of four commands after the first, in a folder for their cache."""
+    axis = {"type": "float", "low": 0, "high": 1}
+    box = {"box": {"x": axis, "y": axis, "kind": {"type": "categorical", "choices": ["a", "b"]}}}
+    study = [f"{folder}/study.jsonl", "study"]
+    create = ["create", *study, "--maximize", "--space", json.dumps(box)]
+    seconds = []
+    for words in (create, *[["ask", *study]] * 5):
+        started = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "driftpeak", "live", *words],
+            check=True,
+            capture_output=True,
+            env=os.environ | {"DRIFTPEAK_CACHE": folder},
+        )
+        seconds.append(time.perf_counter() - started)
+    return statistics.median(seconds[2:])
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from scipy.stats import qmc
 
 import driftpeak as dp
 from benchmarks._paired import ratio
-from driftpeak.live._model.gp import RATE
+from driftpeak.live._model.covariance import RATE
 
 KINDS = ("markov", "momentum", "smooth", "still", "bump")
 WORLDS = range(100, 100 + 5 * int(os.environ.get("LIVE_WORLDS", "6")))

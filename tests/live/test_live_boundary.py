@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import Matern
 
 import driftpeak as dp
 from driftpeak.live._model import gp
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._search.boundary import boundary_weight, powers_around
 from driftpeak.live._search.maximization import Beliefs, powers_now
@@ -27,7 +28,7 @@ unit = st.floats(0, 1)
 
 
 def model(lengthscale, categorical):
-    return gp.Model(0.0, np.array(lengthscale), 1.0, 0.01, 10.0, np.array(categorical))
+    return Model(0.0, np.array(lengthscale), 1.0, 0.01, 10.0, np.array(categorical))
 
 
 def integral(x, lengthscale):

@@ -7,8 +7,8 @@ import pytest
 from benchmarks import categories, safe_categories
 
 import driftpeak as dp
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.drift_models import MOTIONS
-from driftpeak.live._model.gp import Model
 from driftpeak.live._model.hyperparameters import default_model, ranges
 from driftpeak.live._search.maximization import Searcher
 from driftpeak.live._space.encoding import make_coding

@@ -13,7 +13,7 @@ from matplotlib.dates import date2num
 import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError
 from driftpeak.live._model import change_points as detection, gp
-from driftpeak.live._model.gp import CHANGES, Model
+from driftpeak.live._model.covariance import CHANGES, Model
 from driftpeak.live._model.hyperparameters import check_hyperparameters
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._search.maximization import Beliefs, rough

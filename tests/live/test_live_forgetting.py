@@ -5,8 +5,8 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.gp.forgetting import Discount, Drift, Injection, Keep, Restart, Weights, Window
+from driftpeak.live._model.covariance import MARKOV, MOMENTUM, RATE
 from driftpeak.live._model.drift_models import prior_of
-from driftpeak.live._model.gp import MARKOV, MOMENTUM, RATE
 from driftpeak.live._model.hyperparameters import Kind, Problem, default_model, most_probable
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._study import events

@@ -9,6 +9,7 @@ from scipy.optimize import brentq, check_grad
 import driftpeak as dp
 from driftpeak.live._engines import gp_engine
 from driftpeak.live._model import gp
+from driftpeak.live._model.covariance import ALONE, MARKOV, MOMENTUM, ROUND, SLOWER, STILL, Model
 from driftpeak.live._model.hyperparameters import (
     Kind,
     Problem,
@@ -44,18 +45,18 @@ learn, append, imagine = jax.jit(gp.learn), jax.jit(gp.append), jax.jit(gp.add_f
 no_fantasies = gp.no_fantasies
 posterior, worths = jax.jit(gp.posterior), jax.jit(gp.variance_reductions)
 CATEGORICAL = np.array([False, False, True])
-MODEL = gp.Model(0.4, np.array([0.3, 0.7, 1.1]), 1.7, 0.05, 12.0, CATEGORICAL)
-SLOWER, ROUND = Kind(gp.MARKOV, gp.SLOWER), Kind(gp.MARKOV, gp.ROUND, 7.0)
-KINDS = {"still": Kind(gp.STILL), "markov": Kind(gp.MARKOV), "momentum": Kind(gp.MOMENTUM),
-         "two speeds": SLOWER, "rhythm": ROUND,
-         "still, effect": Kind(gp.STILL, effect=0.3), "effect": Kind(gp.MARKOV, effect=0.3),
-         "two speeds, effect": SLOWER._replace(effect=0.3)}  # fmt: skip
+MODEL = Model(0.4, np.array([0.3, 0.7, 1.1]), 1.7, 0.05, 12.0, CATEGORICAL)
+TWO_SPEEDS, RHYTHM = Kind(MARKOV, SLOWER), Kind(MARKOV, ROUND, 7.0)
+KINDS = {"still": Kind(STILL), "markov": Kind(MARKOV), "momentum": Kind(MOMENTUM),
+         "two speeds": TWO_SPEEDS, "rhythm": RHYTHM,
+         "still, effect": Kind(STILL, effect=0.3), "effect": Kind(MARKOV, effect=0.3),
+         "two speeds, effect": TWO_SPEEDS._replace(effect=0.3)}  # fmt: skip
 MOTIONS = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
 
 
 def moving(kind):
     """`MODEL`, moving in this way; of two parts the second has 0.4 of the variance."""
-    share = 0.0 if kind.beside == gp.ALONE else 0.4
+    share = 0.0 if kind.beside == ALONE else 0.4
     return MODEL._replace(**kind._asdict(), share=share)
 
 
@@ -80,15 +81,15 @@ def faded(model, a, b):
     Beside the first, a hundredth of the drift, or what comes round and wanders within ten periods.
     """
     gap, drift = np.abs(a - b), 1 - np.exp(-2 / model.timescale)
-    if model.beside == gp.SLOWER:
+    if model.beside == SLOWER:
         return 0.6 * (1 - drift) ** (gap / 2) + 0.4 * (1 - drift) ** (gap / 200)
-    if model.beside == gp.ROUND:
+    if model.beside == ROUND:
         turned = np.exp(np.cos(2 * np.pi * gap / model.period) - 1)
         return 0.6 * (1 - drift) ** (gap / 2) + 0.4 * turned * np.exp(-gap / 10 / model.period)
-    if model.motion == gp.MARKOV:
+    if model.motion == MARKOV:
         return (1 - drift) ** (gap / 2)
     rate = brentq(lambda x: (1 + x) * np.exp(-x) - 0.5, 1, 2) / (model.timescale * np.log(2))
-    return (1 + rate * gap) * np.exp(-rate * gap) if model.motion == gp.MOMENTUM else 1.0 + 0 * gap
+    return (1 + rate * gap) * np.exp(-rate * gap) if model.motion == MOMENTUM else 1.0 + 0 * gap
 
 
 def between(model, x, times, y, others):
@@ -96,7 +97,7 @@ def between(model, x, times, y, others):
     whole = covariance(model, x, y) * faded(model, times, others)
     if model.effect is None:
         return whole
-    lasts = 1.0 if model.motion == gp.STILL else np.exp(-abs(times - others) / 20 / model.timescale)
+    lasts = 1.0 if model.motion == STILL else np.exp(-abs(times - others) / 20 / model.timescale)
     equal = x[:, None, 2] == y[None, :, 2]
     return (1 - model.effect) * whole + model.effect * model.variance * equal * lasts
 
@@ -130,7 +131,7 @@ def test_posterior_is_that_of_two_linear_solves(now, kind):
 def test_worth_divides_the_variance_of_the_noise():
     rows, times, rewards = data(20)
     at, worth = data(7, seed=1)[0], np.random.default_rng(3).uniform(0.05, 1, 20)
-    for model in (MODEL, MODEL._replace(motion=gp.STILL)):
+    for model in (MODEL, MODEL._replace(motion=STILL)):
         known = learn(model, places(rows, times, 32, worth), pad(rewards, 32))
         expected = dense(model, rows, times, rewards, at, 41.0, worth)
         for one, other in zip(posterior(model, known, None, at, 41.0), expected, strict=True):
@@ -328,11 +329,11 @@ def test_numbers_are_learned_back():
     The factors are some three posterior deviations at 250 observations; the draw is fixed.
     """
     generator = np.random.default_rng(5)
-    truth = gp.Model(0.0, np.array([0.2, 2.0]), 1.0, 0.05, 60.0, np.zeros(2, bool))
+    truth = Model(0.0, np.array([0.2, 2.0]), 1.0, 0.05, 60.0, np.zeros(2, bool))
     rows, times = generator.uniform(size=(250, 2)), np.arange(250.0)
     among = np.asarray(truth.covariance(rows, times[:, None], rows, times[None, :]))
     rewards = np.linalg.cholesky(among + 0.05 * np.eye(250)) @ generator.normal(size=250)
-    found, kind = default_model(truth.gaps, 1.0, Kind(gp.MARKOV)), Kind(gp.MARKOV)
+    found, kind = default_model(truth.gaps, 1.0, Kind(MARKOV)), Kind(MARKOV)
     problem = Problem(places(rows, times, 256), pad(rewards, 256), truth.gaps, 1.0, kind)
     for _ in range(2):  # each call goes on from where the last one stopped
         found, _ = most_probable(found, problem)

@@ -8,12 +8,13 @@ import pytest
 
 import driftpeak as dp
 from driftpeak.live._model import gp
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.hyperparameters import Kind, Problem, _evaluate, cost, pack
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._study import events
 
 CATEGORICAL = np.zeros(2, bool)
-MODEL = gp.Model(0.3, np.array([0.3, 0.6]), 1.4, 0.05, 30.0, CATEGORICAL)
+MODEL = Model(0.3, np.array([0.3, 0.6]), 1.4, 0.05, 30.0, CATEGORICAL)
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(0, 1))
 learn, append, posterior = jax.jit(gp.learn), jax.jit(gp.append), jax.jit(gp.posterior)
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live._model import gp
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._model.outliers import FAR, outliers_of
 from driftpeak.live._model.scaling import RobustScaler
 
 LARGEST = sys.float_info.max
-MODEL = gp.Model(0.1, np.array([0.4]), 1.3, 0.02, 200.0, np.array([False]))
+MODEL = Model(0.1, np.array([0.4]), 1.3, 0.02, 200.0, np.array([False]))
 
 
 def world(count=30, seed=0):

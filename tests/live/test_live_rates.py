@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import Matern
 import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError
 from driftpeak.live._model import gp, laplace
+from driftpeak.live._model.covariance import MARKOV, STILL, Model
 from driftpeak.live._model.hyperparameters import Kind, Problem, cost, cost_and_slope, pack
 from driftpeak.live._model.likelihoods import Bernoulli, Poisson, bounded_weights
 from driftpeak.live._model.observations import pad, places
@@ -21,7 +22,7 @@ from driftpeak.live._study import events
 from driftpeak.live._study.policy_data import policy_from_data, policy_to_data
 
 CATEGORICAL = np.zeros(2, bool)
-MODEL = gp.Model(0.3, np.array([0.3, 0.6]), 1.4, 0.05, 30.0, CATEGORICAL, gp.MARKOV)
+MODEL = Model(0.3, np.array([0.3, 0.6]), 1.4, 0.05, 30.0, CATEGORICAL, MARKOV)
 BOX = dp.Box(x=dp.Float(0, 1), y=dp.Float(0, 1))
 LINE = dp.Grid([0, 1], size=40)
 learn, append, posterior = jax.jit(laplace.learn), jax.jit(laplace.append), jax.jit(gp.posterior)
@@ -42,7 +43,7 @@ def data(kind, count=20):
     return rows, times, np.where(trials == 1, np.round(rewards), rewards), trials
 
 
-def covariance(rows, times, motion=gp.MARKOV):
+def covariance(rows, times, motion=MARKOV):
     """Matern 5/2, and Markov drift or none, written plainly."""
     z = np.sqrt(5 * (((rows[:, None] - rows) / MODEL.lengthscale) ** 2).sum(axis=-1))
     faded = np.exp(-np.abs(times[:, None] - times) / MODEL.timescale)
@@ -96,7 +97,7 @@ def test_mode_and_evidence_are_those_of_scikit_learn():
     rewards = np.round(rewards)
     kernel = 1.4 * Matern(MODEL.lengthscale, nu=2.5)
     other = GaussianProcessClassifier(kernel, optimizer=None).fit(rows, rewards).base_estimator_
-    model = MODEL._replace(level=0.0, motion=gp.STILL)
+    model = MODEL._replace(level=0.0, motion=STILL)
     seen = places(rows, times, 32), pad(rewards, 32)
     known = learn(model, *seen, Bernoulli())
     latent = gp.mean(model, known, rows, 0.0)

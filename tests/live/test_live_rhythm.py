@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
-from driftpeak.live._model import gp
+from driftpeak.live._model.covariance import MARKOV, ROUND, SLOWER, Model
 from driftpeak.live._model.drift_models import further_motions, kind_named
 from driftpeak.live._model.hyperparameters import Kind
 
@@ -43,11 +43,11 @@ def _generator(seed):
 def test_the_correlation_of_two_parts_is_one_of_a_process():
     """No eigenvalue below 0 for 200 random times, whatever the numbers."""
     generator = np.random.default_rng(0)
-    for beside in (gp.SLOWER, gp.ROUND):
+    for beside in (SLOWER, ROUND):
         for _ in range(5):
             times = np.sort(generator.uniform(0, 100, 200))
             scale, share, period = generator.uniform([1, 0, 1], [50, 1, 60])
-            model = gp.Model(0.0, np.ones(1), 1.0, 0.1, scale, np.zeros(1, bool), gp.MARKOV,
+            model = Model(0.0, np.ones(1), 1.0, 0.1, scale, np.zeros(1, bool), MARKOV,
                              beside, share, period)  # fmt: skip
             among = np.asarray(model.correlation(times[:, None] - times))
             np.testing.assert_allclose(among.diagonal(), 1, rtol=1e-6)
@@ -62,7 +62,7 @@ def test_what_observations_can_tell_of():
     assert further_motions(hours[:20], 3600.0, (DAY,)) == ()
     rarely = 18_000.0 * np.arange(100)
     assert further_motions(rarely, 18_000.0, (DAY,)) == ("two speeds",), "five a day are too few"
-    assert kind_named(NAME) == Kind(gp.MARKOV, gp.ROUND, DAY)
+    assert kind_named(NAME) == Kind(MARKOV, ROUND, DAY)
     for name in ("period -1", "period x", "tides", None):
         with pytest.raises(dp.DriftpeakError):
             kind_named(name)

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 import driftpeak as dp
 from driftpeak.live._model import gp
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._search.maximization import Beliefs, Reachable, Searcher, highest
 from driftpeak.live._space.encoding import make_coding
@@ -150,7 +151,7 @@ def test_any_suggestion_lies_in_its_space(box, number, limited):
 
 
 def _found(coding, searcher, rows, rewards, number, reachable):
-    model = gp.Model(0.0, np.full(4, 0.4), 1.0, 0.05, 12.0, coding.categorical)
+    model = Model(0.0, np.full(4, 0.4), 1.0, 0.05, 12.0, coding.categorical)
     known = learn(model, places(rows, np.arange(20.0), 32), pad(rewards, 32))
     beliefs = Beliefs(model, known, None, 20.0, Constant(2.0), 1.0)
     return highest(beliefs, searcher.trials(number), coding.discretization, reachable)

@@ -14,9 +14,9 @@ from driftpeak.live._engines.engine import deviations
 from driftpeak.live._engines.gp_posterior import NEWEST, QUIETEST, ROWS
 from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._engines.warm_start import WarmStart
-from driftpeak.live._model import gp
 from driftpeak.live._model.averaging import Average, quantiles
 from driftpeak.live._model.change_points import Change, compile_test, padded_changes
+from driftpeak.live._model.covariance import ALONE, HALF_LIFE, Model
 from driftpeak.live._model.drift_models import CALENDAR, further_motions, prior_of
 from driftpeak.live._model.fantasies import FantasyCache
 from driftpeak.live._model.hyperparameters import (
@@ -201,7 +201,7 @@ class GPEngine(ChangeDetection, WarmStart):
                 "log_density": density,
                 "lessons_ago": ago,
             }
-            if model.beside != gp.ALONE:
+            if model.beside != ALONE:
                 learned[motion]["share"] = float(model.share)
         return {
             "motions": learned,
@@ -332,7 +332,7 @@ class GPEngine(ChangeDetection, WarmStart):
         kept = self._accepted_weights(time) * correlation[: len(memory)] ** 2
         if self.rule is None:
             values["drift"] = float(-np.expm1(-2 / model.timescale))
-            values["half_life"] = float(model.timescale * gp.HALF_LIFE[int(model.motion)])
+            values["half_life"] = float(model.timescale * HALF_LIFE[int(model.motion)])
             values["motion"] = self.motion
             values["motion_probability"] = float(self.probabilities.max())
         if self.finds_changes:
@@ -351,4 +351,4 @@ class GPEngine(ChangeDetection, WarmStart):
         }
 
 
-_correlation = compiled(gp.Model.correlation_between)
+_correlation = compiled(Model.correlation_between)

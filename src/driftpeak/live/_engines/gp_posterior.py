@@ -15,6 +15,7 @@ from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.engine import Engine
 from driftpeak.live._model import gp
 from driftpeak.live._model.change_points import Change, padded_changes
+from driftpeak.live._model.covariance import ROUND, Model
 from driftpeak.live._model.drift_models import kind_named, motions, prior_of, worths
 from driftpeak.live._model.hyperparameters import (
     SIZES,
@@ -83,11 +84,11 @@ class GPBelief(Engine):
         self.motion = names[int(np.argmax(evidence))]
         self._refactor()
 
-    def _default_model(self, motion: str) -> gp.Model:
+    def _default_model(self, motion: str) -> Model:
         return default_model(self.coding.all_gaps, self.pace, self._kind(motion))
 
-    def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
-        return gp.Model(
+    def _model(self, motion: str, values: dict[str, Any]) -> Model:
+        return Model(
             **{name: values[name] for name in ("level", "variance", "noise_variance", "timescale")},
             lengthscale=np.array(values["lengthscale"]),
             gaps=self.coding.all_gaps,
@@ -115,7 +116,7 @@ class GPBelief(Engine):
         if self.rule is None:
             known, elapsed = self.known(now), now - self.origin
             # observations at another phase of the cycle have information about that phase
-            rhythm = self.model.beside == gp.ROUND
+            rhythm = self.model.beside == ROUND
             phases = np.arange(PHASES) * self.model.period / PHASES if rhythm else (0.0,)
             each = [
                 np.asarray(_variance_reductions(self.model, known, elapsed + phase))
@@ -154,7 +155,7 @@ class GPBelief(Engine):
         self._known_at = np.inf  # the time of `_known`, under a rule
         self.model = self._since(self.origin)
 
-    def _since(self, origin: float, changes: list[Change] | None = None) -> gp.Model:
+    def _since(self, origin: float, changes: list[Change] | None = None) -> Model:
         """Return the model for times relative to an origin, with its changes or others."""
         padded = padded_changes(self.changes if changes is None else changes, origin)
         return self.models[self.motion]._replace(changes=padded)
@@ -251,7 +252,7 @@ class GPBelief(Engine):
         return self._seen(which, weights, standard, size)
 
     def _problem(
-        self, observed: Observed, model: gp.Model, pace: float, rates: Rates | None = None
+        self, observed: Observed, model: Model, pace: float, rates: Rates | None = None
     ) -> Problem:
         return Problem(*observed, self.coding.all_gaps, pace, kind_of(model), rates)
 

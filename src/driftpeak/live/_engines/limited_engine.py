@@ -37,7 +37,7 @@ from driftpeak.live._engines.gp_engine import GPEngine
 from driftpeak.live._engines.gp_posterior import NEWEST
 from driftpeak.live._engines.rate_engine import RateEngine
 from driftpeak.live._engines.setup import EngineSetup
-from driftpeak.live._model import gp
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.hyperparameters import Kind
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._search import feasible
@@ -106,7 +106,7 @@ class QuantityEngine(GPEngine):
         # an effect of choices would make them differ more, and a safe start reach fewer of them
         return super()._kind(motion)._replace(effect=None)
 
-    def _model(self, motion: str, values: dict[str, Any]) -> gp.Model:
+    def _model(self, motion: str, values: dict[str, Any]) -> Model:
         model = super()._model(motion, values)
         if not self.cautious:
             return model

@@ -48,8 +48,8 @@ from jaxtyping import Array
 
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import AnyArray, Scalar, Vector
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.gp import (
-    Model,
     PaddedObservations,
     covariance_across,
     covariance_between,

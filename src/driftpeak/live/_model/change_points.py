@@ -1,11 +1,11 @@
 r"""Detection of sudden changes of the function, by a likelihood ratio.
 
-Under the process of `driftpeak.live._model.gp`, a change between two observations with the loss
-\(\ell\) multiplies the covariance of the values before and after it by \(\rho = e^{-\ell}\). The
-candidates are changes before one of the newest 12 observations, with at least two observations
-after it, and a few values of \(\rho\). A change is detected if it increases the log likelihood of
-the hyperparameters in use by at least five nats. It must still increase it by two nats if any
-single observation is left out, because otherwise that observation may be an outlier. Rewards that
+A change between two observations with the loss \(\ell\) multiplies the covariance of the values
+before and after it by \(\rho = e^{-\ell}\) (`driftpeak.live._model.covariance`). The candidates are
+changes before one of the newest 12 observations, with at least two observations after it, and a few
+values of \(\rho\). A change is detected if it increases the log likelihood of the hyperparameters
+in use by at least five nats. It must still increase it by two nats if any single observation is
+left out, because otherwise that observation may be an outlier. Rewards that
 were rejected as outliers take part in the test while they are among the newest, because two that
 agree may be a change. It must then also be more likely than the assumption that they are outliers.
 The log likelihood of an outlier is 6 nats below the largest log density of a standard normal.
@@ -24,13 +24,8 @@ import numpy as np
 
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import Vector
-from driftpeak.live._model.gp import (
-    CHANGES,
-    Conditioned,
-    Model,
-    PaddedObservations,
-    covariance_between,
-)
+from driftpeak.live._model.covariance import CHANGES, Model
+from driftpeak.live._model.gp import Conditioned, PaddedObservations, covariance_between
 
 TESTED, AFTER = 12, 2  # observations near a change; least number after it
 LEAST = 24  # observations in all before a change is tested

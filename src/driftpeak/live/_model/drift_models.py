@@ -12,7 +12,7 @@ from driftpeak._core.errors import DriftpeakError, positive, rejected, shown
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import Vector
 from driftpeak.gp.forgetting import Discount, Forgetting, Injection, Keep, Restart, Window
-from driftpeak.live._model.gp import MARKOV, MOMENTUM, ROUND, SLOWER, STILL
+from driftpeak.live._model.covariance import MARKOV, MOMENTUM, ROUND, SLOWER, STILL
 from driftpeak.live._model.hyperparameters import Kind
 
 LearnedMotion = Literal["auto", "markov", "momentum"]

@@ -12,6 +12,7 @@ import numpy as np
 
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak.live._model import gp
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.likelihoods import Rates
 from driftpeak.live._model.observations import places
 from driftpeak.live._space.records import PENDING, Outstanding
@@ -33,7 +34,7 @@ class FantasyCache:
 
     def fantasies(
         self,
-        model: gp.Model,
+        model: Model,
         known: gp.Conditioned,
         pending: Sequence[Outstanding],
         origin: float,
@@ -75,7 +76,7 @@ class FantasyCache:
         )
 
     def _with(
-        self, model: gp.Model, block: Sequence[Outstanding], origin: float, rates: Rates | None
+        self, model: Model, block: Sequence[Outstanding], origin: float, rates: Rates | None
     ) -> gp.Fantasies:
         assert self._posterior is not None
         assert self._fantasies is not None  # `fantasies` has made it

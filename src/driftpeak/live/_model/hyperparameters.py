@@ -60,11 +60,8 @@ from jaxtyping import Array
 from driftpeak._core.errors import DriftpeakError, at_least_integer, shown, stored_number
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import AnyArray, Scalar, Vector
+from driftpeak.live._model.covariance import ALONE, MARKOV, NO_CHANGES, Model
 from driftpeak.live._model.gp import (
-    ALONE,
-    MARKOV,
-    NO_CHANGES,
-    Model,
     PaddedObservations,
     covariance_between,
     factor,
@@ -104,7 +101,7 @@ EFFECT = 0.1  # share of the effect of choices in the variance
 
 
 class Kind(NamedTuple):
-    """The parts of a model that are not learned, as in `driftpeak.live._model.gp.Model`."""
+    """The parts of a model that are not learned, as in `driftpeak.live._model.covariance.Model`."""
 
     motion: Scalar = MARKOV
     beside: Scalar = ALONE

@@ -15,10 +15,10 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from driftpeak._core.types import AnyArray, Scalar
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.gp import (
     FAINTEST,
     Conditioned,
-    Model,
     PaddedObservations,
     covariance_across,
     covariance_between,

@@ -25,7 +25,8 @@ import jax
 import jax.numpy as jnp
 
 from driftpeak._core.numerics.compiled import compiled
-from driftpeak.live._model.gp import Model, PaddedObservations, lower_squared, whitening
+from driftpeak.live._model.covariance import Model
+from driftpeak.live._model.gp import PaddedObservations, lower_squared, whitening
 
 FAR = 5.0  # standard deviations from the leave-one-out prediction
 TO_DEVIATION = 0.6745  # the median of |z|, for standard normal z

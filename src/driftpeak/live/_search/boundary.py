@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from driftpeak._core.types import AnyArray
-from driftpeak.live._model.gp import Model
+from driftpeak.live._model.covariance import Model
 
 MIDDLE = 0.5
 NEAR = 0.15  # distance from the end of a column below which the factor is weakened

@@ -21,7 +21,8 @@ from jaxtyping import Array
 
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import AnyArray, Scalar
-from driftpeak.live._model.gp import Conditioned, Model, posterior
+from driftpeak.live._model.covariance import Model
+from driftpeak.live._model.gp import Conditioned, posterior
 from driftpeak.live._search.maximization import (
     BARRED,
     CLIMBERS,

@@ -20,10 +20,10 @@ from driftpeak._core.numerics import disk_cache
 from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import AnyArray, Scalar, Vector
 from driftpeak.inference.beliefs import Posterior
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.gp import (
     Conditioned,
     Fantasies,
-    Model,
     PaddedObservations,
     influence,
     mean,

@@ -19,6 +19,7 @@ from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import AnyArray, Matrix, Vector
 from driftpeak.live._model import gp
 from driftpeak.live._model.averaging import Average, quantiles
+from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.hyperparameters import (
     Kind,
     Problem,
@@ -75,7 +76,7 @@ class Scale:
         return Scale(float(rewards.mean()), width if width > 0 else 1.0)
 
 
-def learned(steps: Steps, start: gp.Model | None = None) -> tuple[gp.Model, Scale, float]:
+def learned(steps: Steps, start: Model | None = None) -> tuple[Model, Scale, float]:
     """Return the most probable hyperparameters, given the newest 256 steps.
 
     Arguments:
@@ -177,7 +178,7 @@ def _size(count: int) -> int:
 
 @compiled
 def _one_step(
-    model: gp.Model, observed: gp.PaddedObservations, rewards: AnyArray, candidates: AnyArray
+    model: Model, observed: gp.PaddedObservations, rewards: AnyArray, candidates: AnyArray
 ) -> tuple[Array, Array]:
     """Compute the posterior of candidates `(c, K, d)` at each place, given the earlier places.
 
