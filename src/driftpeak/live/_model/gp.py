@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from driftpeak._core.numerics.triangular import inverse_of_lower
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.likelihoods import Rates
@@ -129,6 +130,11 @@ def covariance_over_noise(covariance: AnyArray, root: Array) -> Array:
     return jnp.eye(len(root)) + root[:, None] * covariance * root[None, :]
 
 
+def cholesky(matrix: Array) -> Array:
+    """Return the Cholesky factor of a symmetric matrix, from its lower triangle."""
+    return jnp.linalg.cholesky(matrix, symmetrize_input=False)
+
+
 def inverse_factor(covariance: AnyArray, root: Array) -> tuple[Array, Array]:
     """Return the inverse Cholesky factor of K + noise, and the information in nats.
 
@@ -136,9 +142,8 @@ def inverse_factor(covariance: AnyArray, root: Array) -> tuple[Array, Array]:
         covariance: K.
         root: 1 / noise deviation of each place, 0 in unused places.
     """
-    lower = jnp.linalg.cholesky(covariance_over_noise(covariance, root))
-    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
-    return inverse * root[None, :], jnp.log(lower.diagonal()).sum()
+    lower = cholesky(covariance_over_noise(covariance, root))
+    return inverse_of_lower(lower) * root[None, :], jnp.log(lower.diagonal()).sum()
 
 
 def whitened(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
@@ -154,7 +159,7 @@ def factor(model: Model, places: PaddedObservations) -> tuple[Array, Array, Arra
     C is I + K / noise.
     """
     root, scaled = whitened(model, places)
-    lower = jnp.linalg.cholesky(scaled)
+    lower = cholesky(scaled)
     return root, lower, jnp.log(lower.diagonal()).sum()
 
 

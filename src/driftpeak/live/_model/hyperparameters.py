@@ -47,7 +47,8 @@ present. Otherwise the model could use only the two newest observations, which n
 best.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -59,6 +60,7 @@ from jaxtyping import Array
 
 from driftpeak._core.errors import DriftpeakError, at_least_integer, shown, stored_number
 from driftpeak._core.numerics.compiled import compiled
+from driftpeak._core.numerics.triangular import inverse_of_lower
 from driftpeak._core.types import AnyArray, Scalar, Vector
 from driftpeak.live._model.covariance import ALONE, MARKOV, NO_CHANGES, Model
 from driftpeak.live._model.gp import (
@@ -66,13 +68,13 @@ from driftpeak.live._model.gp import (
     covariance_between,
     factor,
     lower_squared,
-    whitened,
 )
 from driftpeak.live._model.laplace import evidence
 from driftpeak.live._model.likelihoods import Rates
 
 EVALUATIONS = 12
 ENOUGH = 0.001  # nats: the search ends after a smaller gain
+WHOLE, BLOCK = 64, 32  # rows up to which a covariance is one block; rows of blocks otherwise
 SIZES = (64, 192)  # further array lengths for learning, whose cost is cubic
 STARTS = (12.0, 40.0, 150.0, 600.0)  # timescales, in paces, from which the search may start
 NEIGHBOURS = 10  # observations over which a pace is measured
@@ -222,7 +224,7 @@ def cost_and_slope(vector: AnyArray, problem: Problem) -> tuple[Array, Array]:
 def _value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Array]:
     model = problem.model(vector)
     root, lower, half_logarithm = factor(model, problem.places)
-    inverse = jax.scipy.linalg.solve_triangular(lower, jnp.eye(len(root)), lower=True)
+    inverse = inverse_of_lower(lower)
     white = inverse @ (root * (problem.rewards - model.level))
     weights = white @ inverse  # XLA would materialise a transpose
     fixed = lower_squared(inverse) - weights[:, None] * weights[None, :]
@@ -231,13 +233,55 @@ def _value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Array]:
 
 
 @compiled
-@jax.grad
 def _slope(vector: AnyArray, problem: Problem, fixed: AnyArray, weights: AnyArray) -> Array:
-    model = problem.model(vector)
-    root, whole = whitened(model, problem.places)
-    residuals = root * (problem.rewards - model.level)
-    fit = 0.5 * (fixed * whole).sum() + weights @ residuals
-    return fit + _simple_part(vector, model, problem.places)
+    def linear_part(vector: Array) -> Array:
+        model = problem.model(vector)
+        residuals = problem.places.roots(model) * (problem.rewards - model.level)
+        return jnp.asarray(weights) @ residuals + _simple_part(vector, model, problem.places)
+
+    def whitened_block(model: Model, some: PaddedObservations, others: PaddedObservations) -> Array:
+        block = covariance_between(model, some, others)
+        return some.roots(model)[:, None] * block * others.roots(model)[None, :]
+
+    vector = jnp.asarray(vector)
+    trace = _gradient_of_half_trace(vector, problem, fixed, whitened_block)
+    return jnp.asarray(trace + jax.grad(linear_part)(vector))
+
+
+def _gradient_of_half_trace(
+    vector: Array,
+    problem: Problem,
+    fixed: AnyArray,
+    block_of: Callable[[Model, PaddedObservations, PaddedObservations], Array],
+) -> Array:
+    r"""Compute the gradient of \(\frac12 \sum_{ij} F_{ij} C_{ij}\) for symmetric F and C.
+
+    It is the sum over blocks of the lower triangle. The temporary arrays of a block fit into the
+    cache of a processor, unlike those of the whole matrix.
+
+    Arguments:
+        fixed: F. block_of: computes a block of C from a model and the places of rows and columns.
+    """
+    size = len(fixed) if len(fixed) <= WHOLE else math.gcd(len(fixed), BLOCK)
+    count = len(fixed) // size
+    rows, columns = map(jnp.asarray, np.tril_indices(count))
+
+    def part(vector: Array, row: Array, column: Array) -> Array:
+        def among(number: Array) -> PaddedObservations:
+            return jax.tree.map(
+                lambda whole: jax.lax.dynamic_slice_in_dim(whole, number * size, size),
+                problem.places,
+            )
+
+        block = block_of(problem.model(vector), among(row), among(column))
+        factors = jax.lax.dynamic_slice(fixed, (row * size, column * size), block.shape)
+        return jnp.where(row == column, 0.5, 1.0) * (factors * block).sum()
+
+    def add(number: Array, total: Array) -> Array:
+        return total + jax.grad(part)(vector, rows[number], columns[number])
+
+    whole: Array = jax.lax.fori_loop(0, len(rows), add, jnp.zeros_like(vector))
+    return whole
 
 
 def _simple_part(vector: AnyArray, model: Model, places: PaddedObservations) -> Array:
@@ -263,12 +307,14 @@ def _rates_value(vector: AnyArray, problem: Problem) -> tuple[Array, Array, Arra
 
 
 @compiled
-@jax.grad
 def _rates_slope(vector: AnyArray, problem: Problem, inverse: AnyArray, slopes: AnyArray) -> Array:
-    model = problem.model(vector)
-    covariance = covariance_between(model, problem.places, problem.places)
-    fit = 0.5 * (inverse * covariance).sum() - model.level * slopes.sum()
-    return fit + _prior(vector, problem.gaps, RATES_VARIANCE)
+    def linear_part(vector: Array) -> Array:
+        level = problem.model(vector).level
+        return _prior(vector, problem.gaps, RATES_VARIANCE) - level * slopes.sum()
+
+    vector = jnp.asarray(vector)
+    trace = _gradient_of_half_trace(vector, problem, inverse, covariance_between)
+    return jnp.asarray(trace + jax.grad(linear_part)(vector))
 
 
 _cost = compiled(cost)
