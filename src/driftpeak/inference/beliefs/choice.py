@@ -8,7 +8,7 @@ observations in memory, a step takes about
 | rules | feature space | function space |
 | --- | --- | --- |
 | Keep, Restart, Drift | 2 n r + 6 r^2 | 8 n c |
-| Window | 2 n r + 2 r^2 + `sliding.edge_cost` | n (180 c + 2 c^2) |
+| Window | n r + 400 n + `sliding.edge_cost` | n (180 c + 2 c^2) |
 | Discount, Weights, Injection | (4 n r^2 + r^3) / 3 | n (180 c + 2 c^2) |
 
 units of time; "auto" takes the smaller. SpaceTime has one form (`growing`): c^2 r + c n r with

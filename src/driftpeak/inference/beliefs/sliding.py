@@ -27,7 +27,7 @@ from driftpeak.gp.features import Features
 from driftpeak.gp.forgetting import Forgetting
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs.posterior import Belief, FeaturePrior, Posterior
-from driftpeak.inference.beliefs.weights import draw, weight_posterior
+from driftpeak.inference.beliefs.weights import WeightPosterior, draw, most_rows, weight_posterior
 
 LEAST_RING = 64
 LENGTHS = (8, 16, 32, 64)
@@ -36,8 +36,7 @@ LENGTHS = (8, 16, 32, 64)
 class Base(NamedTuple):
     """The posterior given the middle of the window."""
 
-    weight_mean: Float[Array, " r"]
-    weight_covariance: Float[Array, "r r"]
+    weights: WeightPosterior
     mean: Values
     variance: Values
     information: Float[Array, ""]
@@ -68,9 +67,10 @@ class SlidingState(NamedTuple):
 class Sliding(Belief[SlidingState]):
     r"""A posterior for Window from base and edge, \(O(nr + b^2 n)\) a step.
 
-    With \(P\) the covariance of the weights in the base, an observation of features \(\phi\) enters
-    the edge with the row \(\Phi P \phi\). A new base costs \(O(n r \min(w, r))\) and is needed only
-    if the window is longer than b.
+    With \(P = I - V^\top V\) the covariance of the weights in the base, an observation of features
+    \(\phi\) enters the edge with the row \(\Phi P \phi\). P is not formed: V has at most
+    \(\min(w, 2r)\) rows. A new base costs \(O(n r \min(w, r))\) and is needed only if the window is
+    longer than b.
     """
 
     prior: FeaturePrior
@@ -96,9 +96,8 @@ class Sliding(Belief[SlidingState]):
     def init(self) -> SlidingState:
         require_double_precision()
         n, r = self.prior.features.shape
-        prior = Base(
-            jnp.zeros(r), jnp.eye(r), jnp.zeros(n), jnp.asarray(self.prior.variance), jnp.zeros(())
-        )
+        nothing = weight_posterior(jnp.zeros((self.ring, r)), jnp.zeros(self.ring))
+        prior = Base(nothing, jnp.zeros(n), jnp.asarray(self.prior.variance), jnp.zeros(()))
         edge = Edge(
             jnp.zeros((self.span, n)),
             jnp.zeros(self.span, int),
@@ -135,7 +134,7 @@ class Sliding(Belief[SlidingState]):
         count = state.observations + 1
         # it replaces the observation that leaves the window
         slot = state.observations % jnp.minimum(window, self.span)
-        row = features.values(state.base.weight_covariance @ features.rows(arm))
+        row = features.values(state.base.weights.covariances(features.rows(arm)))
         edge = Edge(
             state.edge.rows.at[slot].set(row),
             state.edge.arms.at[slot].set(arm),
@@ -163,10 +162,10 @@ class Sliding(Belief[SlidingState]):
         base, edge = state.base, state.edge
         inverse, surprises = self._solve(base, edge)
         used = self.prior.features.rows(edge.arms) * edge.used[:, None]
-        scaled = inverse @ (used @ base.weight_covariance)
+        scaled = inverse @ base.weights.covariances(used)
         weights = draw(
-            base.weight_mean + surprises @ scaled,
-            base.weight_covariance - scaled.T @ scaled,
+            base.weights.mean + surprises @ scaled,
+            base.weights.covariance - scaled.T @ scaled,
             key,
         )
         return self.prior.mean + self.prior.features.values(weights)
@@ -188,16 +187,17 @@ def ring_size(capacity: int) -> int:
 
 
 def edge_cost(points: int, rank: Any, ring: int, length: int, each: Any = None) -> Any:
-    """Return the approximate number of operations per step with an edge of this length.
+    """Return the approximate cost of edge and bases per step, with an edge of this length.
 
-    The edge costs at every step, and a new base once in `length` steps. Orthogonal transformations
-    run at a quarter of the speed of matrix products. `each` is the number of operations of a
-    product with the features, per point; the rank by default.
+    The edge costs at every step, and a new base once in `length` steps. The unit is the one of
+    `driftpeak.inference.beliefs.choice`. `each` is the number of operations of a product with the
+    features, per point; the rank by default.
     """
-    least = np.minimum(rank, ring)
-    rebuild = 2 * least * (points * (rank if each is None else each) + 2 * rank**2)
-    rebuild = rebuild + np.where(ring > rank, 8.0 * ring * rank**2, 0.0)
-    return 2 * length**2 * points + length**3 + rebuild / length
+    condensed = ring > most_rows(rank)
+    rows = np.where(condensed, rank, ring)
+    rebuild = rows * (points * (rank if each is None else each) + 2 * rows * rank)
+    rebuild = rebuild + np.where(condensed, 2.0 * ring * rank**2, 0.0)
+    return length**2 * points + 7 * length**3 + rebuild / length
 
 
 def edge_length(points: int, rank: int, ring: int) -> int:
@@ -206,10 +206,10 @@ def edge_length(points: int, rank: int, ring: int) -> int:
 
 
 def step_cost(points: int, rank: Any, capacity: int, each: Any = None) -> Any:
-    """Return the approximate operations per step; `rank` may be an array, `each` as above."""
+    """Return the approximate cost of a step; `rank` may be an array, `each` as above."""
     ring = ring_size(capacity)
     edges = np.min([edge_cost(points, rank, ring, length, each) for length in LENGTHS], axis=0)
-    return 2 * points * (rank if each is None else each) + 2 * rank**2 + edges
+    return points * ((rank if each is None else each) + 400) + edges
 
 
 def _next_base(_: Any, inputs: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edge]:
@@ -222,8 +222,7 @@ def _next_base(_: Any, inputs: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edg
     rows, scaled = root * features.rows(arms) * middle[:, None], root * residuals * middle
     fitted = weight_posterior(rows, scaled)
     base = Base(
-        fitted.mean,
-        fitted.covariance,
+        fitted,
         features.values(fitted.mean),
         belief.prior.variance - features.squared_sums(fitted.known),
         fitted.information,
@@ -232,7 +231,7 @@ def _next_base(_: Any, inputs: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edg
     used = leaving >= 0
     old = arms[leaving % belief.ring]
     edge = Edge(
-        rows=features.values((features.rows(old) * used[:, None]) @ base.weight_covariance),
+        rows=features.values(fitted.covariances(features.rows(old) * used[:, None])),
         arms=old,
         residuals=jnp.where(used, residuals[leaving % belief.ring], 0.0),
         used=used,

@@ -9,7 +9,7 @@ The sum \(H^\top H\) is never formed: it squares the signal-to-noise ratio, whic
 of directions that are still uncertain.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,10 +31,19 @@ class WeightPosterior(NamedTuple):
         """The posterior covariance P of the weights."""
         return jnp.eye(len(self.mean)) - self.known.T @ self.known
 
+    def covariances(self, rows: Float[Array, "*rows r"]) -> Float[Array, "*rows r"]:
+        """Return the product of each row with P, without forming P."""
+        return rows - (rows @ self.known.T) @ self.known
+
+
+def most_rows(rank: Any) -> Any:
+    """Return the number of rows up to which they are faster to factor than to condense."""
+    return 2 * rank + 16
+
 
 def weight_posterior(rows: Float[Array, "c r"], targets: Float[Array, " c"]) -> WeightPosterior:
     """Return the posterior given observations of unit noise; a row of zeros has no effect."""
-    if len(rows) > 2 * rows.shape[1] + 16:  # fewer rows are faster to factor than to condense
+    if len(rows) > most_rows(rows.shape[1]):
         rows, targets = condense(rows, targets)
     lower = jnp.linalg.cholesky(jnp.eye(len(rows)) + rows @ rows.T)
     joined = jnp.concatenate([rows, targets[:, None]], axis=1)
