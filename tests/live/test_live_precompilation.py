@@ -15,6 +15,7 @@ from driftpeak._core.numerics.threads import single_threaded_lapack
 from driftpeak.live._model.hyperparameters import SIZES
 from driftpeak.live._model.observations import size_for
 from driftpeak.live._space.records import Request, Sample
+from driftpeak.live._study import precompilation
 from driftpeak.live._study.event_sourced import computing
 
 BOX = dp.Box(x=dp.Float(0, 1), kind=dp.Categorical("a", "b"))
@@ -86,20 +87,54 @@ def test_after_a_warm_up_a_study_compiles_nothing(options):
     assert len(engine.memory) == 36
 
 
-def test_the_thread_warms_up_for_each_length_once(monkeypatch):
-    """First the search, then the learning. With the variable set to "off" there is no thread."""
+def warm_ups(monkeypatch):
+    """Replace warm-ups, and return the list that gets the count of each, and "learning"."""
     calls = []
-    optimizer = study()
-    engine = type(optimizer._engine)
-
+    engine = type(study()._engine)
+    monkeypatch.setattr(precompilation, "_STARTED", set())
     monkeypatch.setattr(engine, "warm_up", lambda self, count, request: calls.append(count))
     monkeypatch.setattr(engine, "warm_up_learning", lambda self: calls.append("learning"))
+    return calls
 
-    def finish():
-        for thread in threading.enumerate():
-            if thread.name == "driftpeak-compiler":
-                thread.join()
 
+def finish():
+    """Wait for the threads that compile."""
+    for thread in threading.enumerate():
+        if thread.name == "driftpeak-compiler":
+            thread.join()
+
+
+def test_studies_with_the_same_arguments_share_a_warm_up(monkeypatch):
+    calls = warm_ups(monkeypatch)
+    monkeypatch.delenv("DRIFTPEAK_PRECOMPILE")
+
+    def warms_up(*, pending=0, **options):
+        """Return whether a new study warms up, after it has asked `pending` times."""
+        monkeypatch.setenv("DRIFTPEAK_PRECOMPILE", "off")
+        optimizer = study(**options)
+        for step in range(pending):
+            optimizer.ask(step)
+        monkeypatch.delenv("DRIFTPEAK_PRECOMPILE")
+        before = len(calls)
+        optimizer.ask(pending)
+        finish()
+        return len(calls) > before
+
+    assert warms_up()
+    assert not warms_up()
+    assert not warms_up(seed=3)
+    assert warms_up(policy=dp.DriftingGP(capacity=40))
+    assert warms_up(policy=dp.DriftingGP(likelihood="bernoulli"))
+    assert warms_up(pending=1)
+    assert not warms_up(pending=2)
+    assert warms_up(constraints={"sum": dp.WeightedSum({"x": 1}, at_most=0.5)})
+
+
+def test_the_thread_warms_up_for_each_length_once(monkeypatch):
+    """First the search, then the learning. With the variable set to "off" there is no thread."""
+    calls = warm_ups(monkeypatch)
+    optimizer = study()
+    engine = type(optimizer._engine)
     optimizer.ask(0)
     finish()
     assert calls == []  # the test suite sets "off"

@@ -366,7 +366,9 @@ class Optimizer(Inspectable):
                 request = Request(number, when, context, pending, reach)
                 if self.schedule is not None:
                     request = self._at_schedule(request, self.schedule.at(when))
-                self._precompilation.prepare(self._engine, self._make_engine, request)
+                self._precompilation.prepare(
+                    self._engine, self._make_engine, request, self.describe
+                )
                 parameters = self._engine.propose(request)
             predicted = self._engine.chances([parameters | context], when)
         chances = {name: float(values[0]) for name, values in predicted.items()}

@@ -23,6 +23,11 @@ SIZES = (BLOCK, 128, 512, 1024)  # array lengths for which programs are compiled
 assert SIZES[-1] >= PENDING
 
 
+def size_for_pending(count: int) -> int:
+    """Return the array length for `count` pending suggestions; 0 for none."""
+    return next(size for size in (0, *SIZES) if size >= count)
+
+
 class FantasyCache:
     """A cache of fantasies of pending suggestions, valid until the next observation."""
 
@@ -51,7 +56,7 @@ class FantasyCache:
         """
         if not pending:
             return None
-        size = next(size for size in SIZES if size >= len(pending))
+        size = size_for_pending(len(pending))
         whole = len(pending) // BLOCK * BLOCK
         if not self._extends(known, pending[:whole], size):
             self._posterior, self._added = known, []
