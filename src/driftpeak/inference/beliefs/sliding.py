@@ -27,7 +27,12 @@ from driftpeak.gp.features import Features
 from driftpeak.gp.forgetting import Forgetting
 from driftpeak.gp.priors import Prior
 from driftpeak.inference.beliefs.posterior import Belief, FeaturePrior, Posterior
-from driftpeak.inference.beliefs.weights import WeightPosterior, draw, most_rows, weight_posterior
+from driftpeak.inference.beliefs.weights import (
+    WeightPosterior,
+    draw,
+    rows_of_factor,
+    weight_posterior,
+)
 
 LEAST_RING = 64
 LENGTHS = (8, 16, 32, 64)
@@ -39,7 +44,6 @@ class Base(NamedTuple):
     weights: WeightPosterior
     mean: Values
     variance: Values
-    information: Float[Array, ""]
 
 
 class Edge(NamedTuple):
@@ -68,9 +72,9 @@ class Sliding(Belief[SlidingState]):
     r"""A posterior for Window from base and edge, \(O(nr + b^2 n)\) a step.
 
     With \(P = I - V^\top V\) the covariance of the weights in the base, an observation of features
-    \(\phi\) enters the edge with the row \(\Phi P \phi\). P is not formed: V has at most
-    \(\min(w, 2r)\) rows. A new base costs \(O(n r \min(w, r))\) and is needed only if the window is
-    longer than b.
+    \(\phi\) enters the edge with the row \(\Phi P \phi\). P is not formed, because V is smaller for
+    short windows. A new base costs \(O(n r \min(w, r))\) and is needed only if the window is longer
+    than b.
     """
 
     prior: FeaturePrior
@@ -96,8 +100,9 @@ class Sliding(Belief[SlidingState]):
     def init(self) -> SlidingState:
         require_double_precision()
         n, r = self.prior.features.shape
-        nothing = weight_posterior(jnp.zeros((self.ring, r)), jnp.zeros(self.ring))
-        prior = Base(nothing, jnp.zeros(n), jnp.asarray(self.prior.variance), jnp.zeros(()))
+        known = jnp.zeros((int(rows_of_factor(self.ring, r)), r))
+        weights = WeightPosterior(known, jnp.zeros(r), jnp.zeros(()))
+        prior = Base(weights, jnp.zeros(n), jnp.asarray(self.prior.variance))
         edge = Edge(
             jnp.zeros((self.span, n)),
             jnp.zeros(self.span, int),
@@ -153,7 +158,7 @@ class Sliding(Belief[SlidingState]):
             edge=edge,
             mean=base.mean + surprises @ scaled,
             variance=base.variance - jnp.sum(scaled**2, axis=0),
-            information=base.information
+            information=base.weights.information
             - jnp.log(inverse.diagonal() * jnp.sqrt(self.prior.noise_variance)).sum(),
             observations=count,
         )
@@ -193,10 +198,9 @@ def edge_cost(points: int, rank: Any, ring: int, length: int, each: Any = None) 
     `driftpeak.inference.beliefs.choice`. `each` is the number of operations of a product with the
     features, per point; the rank by default.
     """
-    condensed = ring > most_rows(rank)
-    rows = np.where(condensed, rank, ring)
+    rows = rows_of_factor(ring, rank)
     rebuild = rows * (points * (rank if each is None else each) + 2 * rows * rank)
-    rebuild = rebuild + np.where(condensed, 2.0 * ring * rank**2, 0.0)
+    rebuild = rebuild + np.where(rows < ring, 2.0 * ring * rank**2, 0.0)
     return length**2 * points + 7 * length**3 + rebuild / length
 
 
@@ -225,7 +229,6 @@ def _next_base(_: Any, inputs: tuple[Sliding, Any, Any, Any]) -> tuple[Base, Edg
         fitted,
         features.values(fitted.mean),
         belief.prior.variance - features.squared_sums(fitted.known),
-        fitted.information,
     )
     leaving = count - window + jnp.arange(belief.span)  # numbers of the next observations to leave
     used = leaving >= 0

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 JITTER = 1e-13
@@ -36,14 +37,17 @@ class WeightPosterior(NamedTuple):
         return rows - (rows @ self.known.T) @ self.known
 
 
-def most_rows(rank: Any) -> Any:
-    """Return the number of rows up to which they are faster to factor than to condense."""
-    return 2 * rank + 16
+def rows_of_factor(count: int, rank: Any) -> Any:
+    """Return the number of rows of V for `count` observations; `rank` may be an array.
+
+    More than 2 r + 16 observations are condensed to r, which is then faster than to factor all.
+    """
+    return np.where(count > 2 * rank + 16, rank, count)
 
 
 def weight_posterior(rows: Float[Array, "c r"], targets: Float[Array, " c"]) -> WeightPosterior:
     """Return the posterior given observations of unit noise; a row of zeros has no effect."""
-    if len(rows) > most_rows(rows.shape[1]):
+    if rows_of_factor(*rows.shape) < len(rows):
         rows, targets = condense(rows, targets)
     lower = jnp.linalg.cholesky(jnp.eye(len(rows)) + rows @ rows.T)
     joined = jnp.concatenate([rows, targets[:, None]], axis=1)

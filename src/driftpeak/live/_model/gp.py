@@ -146,20 +146,13 @@ def inverse_factor(covariance: AnyArray, root: Array) -> tuple[Array, Array]:
     return inverse_of_lower(lower) * root[None, :], jnp.log(lower.diagonal()).sum()
 
 
-def whitened(model: Model, places: PaddedObservations) -> tuple[Array, Array]:
-    """Return 1 / noise deviation of each place, and I + K / noise."""
-    root = places.roots(model)
-    among = covariance_between(model, places, places)
-    return root, covariance_over_noise(among, root)
-
-
 def factor(model: Model, places: PaddedObservations) -> tuple[Array, Array, Array]:
     """Return 1 / noise deviation of each place, the factor of C and half its log-determinant.
 
     C is I + K / noise.
     """
-    root, scaled = whitened(model, places)
-    lower = cholesky(scaled)
+    root = places.roots(model)
+    lower = cholesky(covariance_over_noise(covariance_between(model, places, places), root))
     return root, lower, jnp.log(lower.diagonal()).sum()
 
 

@@ -3,7 +3,7 @@
 Programs have fixed shapes. When a study outgrows its arrays, it needs programs for longer ones, and
 to compile them takes seconds. They are compiled while the shorter ones still answer: a new engine
 with synthetic observations runs everything that the longer arrays need. Programs belong to the
-process and not to an engine, so that the study then finds them, and so do studies with the same
+process and not to an engine, so that the study then finds them, as do studies with the same
 arguments.
 """
 
@@ -56,9 +56,10 @@ class Precompilation:
         if count is None or count <= self._count or os.environ.get(PRECOMPILE) == OFF:
             return
         self._count = count
-        same = json.dumps({**describe(), "seed": None}, sort_keys=True)
-        shapes = size_for_pending(len(request.pending)), request.reach is None
-        programs = same, count, *shapes, request.scheduled is None, disk_cache.is_on()
+        study = json.dumps({**describe(), "seed": None}, sort_keys=True)
+        pending = size_for_pending(len(request.pending))
+        omitted = request.reach is None, request.scheduled is None
+        programs = study, count, pending, omitted, disk_cache.is_on()
         if programs in _STARTED:
             return
         _STARTED.add(programs)
