@@ -12,7 +12,7 @@ from driftpeak.live._model import gp
 from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._search.boundary import boundary_weight, powers_around
-from driftpeak.live._search.maximization import Beliefs, powers_now
+from driftpeak.live._search.maximization import Beliefs, with_best_observed
 from driftpeak.live._study.policy_data import differences, policy_from_data, policy_to_data
 from driftpeak.policies.widths import Constant
 
@@ -94,7 +94,8 @@ def test_the_best_is_the_row_of_the_highest_mean_now_whatever_the_context():
     )
     for context, expected in [(0.2, [0.2, 1.0]), (0.9, [1.0, 0.2])]:
         beliefs = Beliefs(numbers, known, None, 9.0, Constant(1.0), 1.0, np.array([context]))
-        np.testing.assert_allclose(powers_now(beliefs), expected, rtol=1e-5)
+        beliefs = with_best_observed(beliefs, boundary_weighting=True)
+        np.testing.assert_allclose(beliefs.powers, expected, rtol=1e-5)
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """The drifting process of live use, against dense NumPy."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,6 +39,7 @@ from driftpeak.live._search.maximization import (
     highest_of,
     mirrored,
     rough,
+    with_best_observed,
 )
 from driftpeak.live._space.encoding import make_coding
 from driftpeak.policies.widths import Constant, ScaledLog
@@ -406,6 +409,7 @@ def test_search_finds_the_highest_bound():
     top = np.asarray(mean + 2 * deviation)
     width, searcher = Constant(2.0), Searcher(coding, 0)
     beliefs = Beliefs(MODEL, known, None, 41.0, width, 1.0)
+    beliefs = with_best_observed(beliefs, boundary_weighting=False)
     for number in range(3):
         row = highest(beliefs, searcher.trials(number), coding.discretization, None)
         np.testing.assert_array_equal(coding.snap(np.asarray(row)), row)
@@ -428,6 +432,7 @@ def test_search_stays_in_reach_and_pays_its_way():
     mean, deviation = dense(MODEL, rows, times, rewards, discretization, 41.0)
     here, searcher = np.array([0.4, 0.5, 0.0]), Searcher(coding, 0)
     beliefs = Beliefs(MODEL, known, None, 41.0, Constant(2.0), 1.0)
+    beliefs = with_best_observed(beliefs, boundary_weighting=False)
     lower, upper = np.array([0.3, 2 / 6, 0.0]), np.array([0.5, 4 / 6, 1.0])
     # all bounds are within the linear range, so that a cost is one of standard units
     assert (mean + 2 * deviation).max() < 3
@@ -457,18 +462,24 @@ def test_candidates_depend_on_seed_and_number_alone():
     assert len(one.trials(0).everywhere) == SOBOL
 
 
-def test_a_matrix_beside_its_transpose_is_a_matrix():
-    """Products, both ways, and their slopes: as of the matrix alone, written plainly."""
+@pytest.mark.parametrize("size", [5, 127, 300, 512])
+@pytest.mark.parametrize("is_lower", [False, True])
+def test_a_mirrored_matrix_is_a_matrix(size, is_lower):
+    """Compare products with the matrix and its transpose, and their gradients, with NumPy."""
     generator = np.random.default_rng(0)
-    matrix, columns = generator.normal(size=(5, 7)), jnp.asarray(generator.normal(size=(7, 3)))
-    mirrored = Mirrored.of(jnp.asarray(matrix))
-    weights = jnp.asarray(generator.normal(size=(5, 3)))
-    np.testing.assert_allclose(mirrored @ columns, matrix @ columns, rtol=1e-12)
-    np.testing.assert_allclose(mirrored.T @ weights, matrix.T @ weights, rtol=1e-12)
-    slope = jax.grad(lambda some: (weights * (mirrored @ some)).sum())(columns)
-    np.testing.assert_allclose(slope, matrix.T @ weights, rtol=1e-12)
-    back = jax.grad(lambda some: (columns * (mirrored.T @ some)).sum())(weights)
-    np.testing.assert_allclose(back, matrix @ columns, rtol=1e-12)
+    matrix = generator.normal(size=(size if is_lower else 5, size))
+    matrix = np.tril(matrix) if is_lower else matrix
+    stored = Mirrored.of_lower(matrix) if is_lower else Mirrored.of(matrix)
+    columns = jnp.asarray(generator.normal(size=(size, 3)))
+    weights = jnp.asarray(generator.normal(size=(len(matrix), 3)))
+    close = partial(np.testing.assert_allclose, rtol=1e-12, atol=1e-12)
+    close(stored @ columns, matrix @ columns)
+    close(stored.T @ weights, matrix.T @ weights)
+    close(stored.T.T @ columns, matrix @ columns)
+    slope = jax.grad(lambda some: (weights * (stored @ some)).sum())(columns)
+    close(slope, matrix.T @ weights)
+    back = jax.grad(lambda some: (columns * (stored.T @ some)).sum())(weights)
+    close(back, matrix @ columns)
 
 
 @pytest.mark.slow

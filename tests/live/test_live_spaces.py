@@ -12,7 +12,13 @@ import driftpeak as dp
 from driftpeak.live._model import gp
 from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.observations import pad, places
-from driftpeak.live._search.maximization import Beliefs, Reachable, Searcher, highest
+from driftpeak.live._search.maximization import (
+    Beliefs,
+    Reachable,
+    Searcher,
+    highest,
+    with_best_observed,
+)
 from driftpeak.live._space.encoding import make_coding
 from driftpeak.live._space.serialization import space_from_data, space_to_data
 from driftpeak.policies.widths import Constant
@@ -154,6 +160,7 @@ def _found(coding, searcher, rows, rewards, number, reachable):
     model = Model(0.0, np.full(4, 0.4), 1.0, 0.05, 12.0, coding.categorical)
     known = learn(model, places(rows, np.arange(20.0), 32), pad(rewards, 32))
     beliefs = Beliefs(model, known, None, 20.0, Constant(2.0), 1.0)
+    beliefs = with_best_observed(beliefs, boundary_weighting=False)
     return highest(beliefs, searcher.trials(number), coding.discretization, reachable)
 
 

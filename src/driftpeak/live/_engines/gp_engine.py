@@ -93,8 +93,9 @@ class GPEngine(ChangeDetection, WarmStart):
             self.model, known, fantasies, elapsed, self.width, explore, context, ahead
         )
         beliefs = beliefs._replace(origin=self.offsets.at(request.time))
-        if self.policy.boundary_weighting:
-            beliefs = beliefs._replace(powers=search.powers_now(beliefs))
+        weighting = self.policy.boundary_weighting
+        if weighting or self.coding.pool is None:
+            beliefs = search.with_best_observed(beliefs, boundary_weighting=weighting)
         reachable = None
         if reach is not None:
             cost = reach.cost

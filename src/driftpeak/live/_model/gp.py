@@ -6,7 +6,6 @@ a forgetting rule, and 0 for unused places.
 """
 
 from functools import reduce
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -18,11 +17,10 @@ from driftpeak._core.numerics.triangular import inverse_of_lower
 from driftpeak._core.types import AnyArray, Scalar
 from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.likelihoods import Rates
-from driftpeak.live._model.mirrored import Mirrored
+from driftpeak.live._model.mirrored import Mirrored, strips
 
 Rows = Float[Array, "m d"]
 STRIPS = 4
-FEW = 16  # columns up to which products in strips are slower
 FAINTEST = 1e-12  # least precision of a reward under a likelihood
 
 
@@ -292,32 +290,27 @@ def variance_reductions(model: Model, known: Conditioned, time: Scalar) -> Array
 
 
 def _lower_times(lower: AnyArray | Mirrored, columns: Array) -> Array:
-    """Multiply by a lower triangle in strips that skip most zeros, at 5/8 of the cost."""
+    """Multiply by a lower triangle in strips that leave out most zeros, at 5/8 of the cost."""
     if isinstance(lower, Mirrored):
-        if columns.shape[1] <= FEW:
-            return lower @ columns
-        lower = lower.matrix
-    return jnp.concatenate([strip @ columns[: strip.shape[1]] for strip in _strips(lower)])
+        return lower @ columns
+    return jnp.concatenate([lower[a:b, :b] @ columns[:b] for a, b in strips(len(lower), STRIPS)])
 
 
-def _transpose_times(matrix: AnyArray | Mirrored, columns: Array) -> Array:
-    """Multiply by a transpose without materialising it on a CPU."""
-    return matrix.T @ columns if isinstance(matrix, Mirrored) else (columns.T @ matrix).T
+def _transpose_times(lower: AnyArray | Mirrored, columns: Array) -> Array:
+    """Multiply by the transpose of a lower triangle in strips, without materialising it."""
+    if isinstance(lower, Mirrored):
+        return lower.T @ columns
+    parts = [columns[a:].T @ lower[a:, a:b] for a, b in strips(len(lower), STRIPS)]
+    return jnp.concatenate(parts, axis=1).T
 
 
 def lower_squared(lower: Array) -> Array:
     """Return a lower triangle's transpose times itself, in strips at half of the cost."""
     total = jnp.zeros_like(lower)
-    for strip in _strips(lower):
-        end = strip.shape[1]
+    for start, end in strips(len(lower), STRIPS):
+        strip = lower[start:end, :end]
         total = total.at[:end, :end].add(strip.T @ strip)
     return total
-
-
-def _strips(lower: AnyArray) -> list[Array]:
-    """Cut a lower triangle into blocks of rows without the columns that are zero."""
-    ends = [len(lower) * part // STRIPS for part in range(STRIPS + 1)]
-    return [jnp.asarray(lower)[a:b, :b] for a, b in pairwise(ends)]
 
 
 def covariance_across(

@@ -51,7 +51,7 @@ CLIMB = 10  # steps of gradient ascent
 FIRST, LAST = 0.1, 0.01  # lengths of the first and the last step, in lengthscales
 
 
-NO_COLUMNS = np.zeros(0)
+NO_COLUMNS, NO_ROWS = np.zeros(0), np.zeros((0, 0))
 Steps = tuple[Array, Array, Array]
 
 
@@ -77,6 +77,7 @@ class Beliefs(NamedTuple):
     )
     powers: AnyArray | None = None  # (d,): exponents of the boundary factor; None: no factor
     origin: AnyArray | None = None  # (d + k,): row of the schedule; None without a schedule
+    best: AnyArray = NO_ROWS  # (INCUMBENTS, d): observed rows with the highest current means
 
     def whole(self, rows: AnyArray) -> Array:
         """Return rows of settings and the context as rows of the model, shape `(m, d + k)`."""
@@ -177,8 +178,15 @@ def highest_of(beliefs: Beliefs, pool: AnyArray, reachable: Reachable | None) ->
     )
 
 
-def best_observed(beliefs: Beliefs) -> Array:
-    """Return the `INCUMBENTS` observed rows with the highest current mean, shape `(n, d)`."""
+def with_best_observed(beliefs: Beliefs, *, boundary_weighting: bool) -> Beliefs:
+    """Add the best observed rows and, if wanted, the exponents of the boundary factor."""
+    best, powers = _best_observed(beliefs)
+    return beliefs._replace(best=best, powers=powers if boundary_weighting else None)
+
+
+@compiled
+def _best_observed(beliefs: Beliefs) -> tuple[Array, Array]:
+    """Return the rows with the highest means, and the boundary exponents around the first."""
     places = beliefs.known.places
     columns = places.rows.shape[1] - len(beliefs.context)
     observed = jnp.asarray(places.rows)[:, :columns]
@@ -186,13 +194,8 @@ def best_observed(beliefs: Beliefs) -> Array:
         observed = observed + beliefs.origin[None, :columns]
     quick = rough(beliefs)
     means = mean(quick.model, quick.known, quick.whole(single(observed)), quick.time)
-    return observed[jax.lax.top_k(jnp.where(places.used, means, -jnp.inf), INCUMBENTS)[1]]
-
-
-@compiled
-def powers_now(beliefs: Beliefs) -> Array:
-    """Compute the exponents of the boundary factor from the best observed row, shape `(d,)`."""
-    return powers_around(best_observed(beliefs)[0])
+    best = observed[jax.lax.top_k(jnp.where(places.used, means, -jnp.inf), INCUMBENTS)[1]]
+    return best, powers_around(best[0])
 
 
 def look_around(
@@ -202,7 +205,7 @@ def look_around(
     model, *_ = beliefs
     everywhere = trials.everywhere
     columns = everywhere.shape[1]
-    best = possible(best_observed(beliefs), discretization, reachable)
+    best = possible(beliefs.best, discretization, reachable)
     unit = jnp.minimum(model.lengthscale[:columns], 1.0)
     if reachable is not None:
         best = jnp.concatenate([reachable.near[None, :], best[1:]])
@@ -297,12 +300,12 @@ def in_ages(model: Model, time: Scalar, unit: Scalar) -> Model:
 def mirrored(beliefs: Beliefs) -> Beliefs:
     """Return the same posterior with stored transposes, for repeated gradients at few rows."""
     _, known, fantasies, *_ = beliefs
-    whiten: Any = Mirrored.of(known.whiten)
+    whiten: Any = Mirrored.of_lower(known.whiten)
     beliefs = beliefs._replace(known=known._replace(whiten=whiten))
     if fantasies is None:
         return beliefs
     cross: Any = Mirrored.of(fantasies.cross)
-    whiten = Mirrored.of(fantasies.whiten)
+    whiten = Mirrored.of_lower(fantasies.whiten)
     return beliefs._replace(fantasies=fantasies._replace(cross=cross, whiten=whiten))
 
 
@@ -326,7 +329,7 @@ def possible(rows: AnyArray, discretization: Discretization, reachable: Reachabl
 
 def bound(beliefs: Beliefs, rows: AnyArray, reachable: Reachable | None) -> Array:
     """Compute the upper confidence bound minus the movement cost, shape `(m,)`."""
-    model, known, fantasies, time, width, explore, _, ahead, powers, _ = beliefs
+    model, known, fantasies, time, width, explore, _, ahead, powers, *_ = beliefs
     whole = beliefs.whole(rows)
     means, deviations = posterior(model, known, fantasies, whole, time)
     count = known.places.used.sum()
