@@ -10,7 +10,7 @@ from driftpeak._core.types import Vector
 from driftpeak.live._model.gp import PaddedObservations
 from driftpeak.live._space.records import Arrays, Sample
 
-SIZES = (128, 256, 512, 1024, 2048)  # array lengths for which programs are compiled
+SIZES = (128, 256, 384, 512, 1024, 2048)  # array lengths for which programs are compiled
 ARRAYS = {
     "rows": "rows",
     "rewards": "rewards",
