@@ -307,10 +307,11 @@ def test_an_effect_is_equal_where_the_choices_are(numbers):
 
 
 def test_an_effect_needs_choices_and_numbers():
-    assert effect_of_choices(np.array([0.0, 1.0])) == 0.1
-    assert effect_of_choices(np.array([0.5, 0.0])) == 0.1
-    assert effect_of_choices(np.zeros(2)) is None
-    assert effect_of_choices(np.ones(1)) is None
+    assert effect_of_choices(np.array([0.0, 1.0]), 0.1) == 0.1
+    assert effect_of_choices(np.array([0.5, 0.0]), 0.1) == 0.1
+    assert effect_of_choices(np.array([0.5, 0.0]), None) is None
+    assert effect_of_choices(np.zeros(2), 0.1) is None
+    assert effect_of_choices(np.ones(1), 0.1) is None
 
 
 def test_covariance_of_many_columns_in_single_precision():

@@ -45,7 +45,13 @@ Observed = tuple[gp.PaddedObservations, Vector]
 
 
 class GPBelief(Engine):
-    """An engine's observations, learned hyperparameters and factored posterior."""
+    """An engine's observations, learned hyperparameters and factored posterior.
+
+    Attributes:
+        effect_share: share of the effect of choices in the variance; None for no effect.
+    """
+
+    effect_share: float | None = 0.03
 
     def __init__(self, policy: DriftingGP, coding: Coding, schedule: Schedule | None) -> None:
         self.policy, self.coding, self.offsets = policy, coding, Offsets(coding, schedule)
@@ -97,7 +103,9 @@ class GPBelief(Engine):
         )
 
     def _kind(self, motion: str) -> Kind:
-        return kind_named(motion)._replace(effect=effect_of_choices(self.coding.all_gaps))
+        return kind_named(motion)._replace(
+            effect=effect_of_choices(self.coding.all_gaps, self.effect_share)
+        )
 
     def observe(self, sample: Sample, reward: float) -> None:
         if len(self.memory) == self.policy.capacity:

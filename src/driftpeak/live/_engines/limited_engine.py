@@ -38,7 +38,6 @@ from driftpeak.live._engines.gp_posterior import NEWEST
 from driftpeak.live._engines.rate_engine import RateEngine
 from driftpeak.live._engines.setup import EngineSetup
 from driftpeak.live._model.covariance import Model
-from driftpeak.live._model.hyperparameters import Kind
 from driftpeak.live._model.scaling import RobustScaler
 from driftpeak.live._search import feasible
 from driftpeak.live._space.constraints import Limit
@@ -53,6 +52,7 @@ RAISED = 0.5  # gamma: step of the normal quantile
 FIRST = 0.25  # initial excess of the required normal quantile over the stated one
 SMOOTHEST = 0.3  # largest lengthscale, in roots of the number of columns
 ALIKE = 2.0  # largest lengthscale of choices, in distances between neighbours: correlation 0.83
+EFFECT_WITH_LIMITS = 0.1  # a larger effect of choices on the reward: more of them are tried
 EXPLORING = 3  # with a safe start, one suggestion in so many explores the limits
 
 
@@ -65,6 +65,8 @@ class QuantityEngine(GPEngine):
             the variance is at least 1.
         limit: the limit of the quantity.
     """
+
+    effect_share = None  # it would make choices differ more, and a safe start reach fewer of them
 
     def __init__(self, policy: DriftingGP, setup: EngineSetup, limit: Limit) -> None:
         self.limit, self.cautious = limit, setup.cautious
@@ -101,10 +103,6 @@ class QuantityEngine(GPEngine):
 
     def _is_far(self, standard: RobustScaler) -> Any:
         return np.zeros(len(self.memory), bool)
-
-    def _kind(self, motion: str) -> Kind:
-        # an effect of choices would make them differ more, and a safe start reach fewer of them
-        return super()._kind(motion)._replace(effect=None)
 
     def _model(self, motion: str, values: dict[str, Any]) -> Model:
         model = super()._model(motion, values)
@@ -160,6 +158,8 @@ class LimitedEngine(GPEngine):
         plain = DriftingGP(forgetting=forgetting, capacity=policy.capacity, learn=policy.learn)
         limits = self.rules.limits.items()
         self.quantities = {name: QuantityEngine(plain, setup, limit) for name, limit in limits}
+        if self.quantities:
+            self.effect_share = EFFECT_WITH_LIMITS
         super().__init__(policy, setup)
 
     def reset(self) -> None:

@@ -99,7 +99,6 @@ TIMESCALE = Range(100.0, 1.5, 10.0, 1e5)
 LEVEL = 10.0  # bound of the level's absolute value, in standard units
 SHARE = 1.5  # prior deviation of the share's log-odds
 EVENEST = 4.0  # bound of the log-odds' absolute value
-EFFECT = 0.1  # share of the effect of choices in the variance
 
 
 class Kind(NamedTuple):
@@ -117,9 +116,9 @@ def kind_of(model: Model) -> Kind:
     return Kind(*(getattr(model, name) for name in Kind._fields))
 
 
-def effect_of_choices(gaps: np.ndarray) -> float | None:
+def effect_of_choices(gaps: np.ndarray, share: float | None) -> float | None:
     """Return the share of the effect of choices; None unless there are choices and numbers."""
-    return EFFECT if (gaps > 0).any() and (gaps == 0).any() else None
+    return share if (gaps > 0).any() and (gaps == 0).any() else None
 
 
 def ranges(gaps: AnyArray, variance: Range = VARIANCE) -> list[Range]:
