@@ -135,6 +135,11 @@ XOPT_SECOND = replace(
     title="50 evaluations, Xopt with a run of one second on its clock",
     rivals=("random", "driftpeak", "xopt", "xopt_second"),
 )
+NEAREST_RIVALS = replace(
+    _evaluations(200, 3, timed=False),
+    title="200 evaluations, W-DBO and Xopt with three seeds",
+    rivals=("random", OURS, *NEAREST),
+)
 FURTHER_FUNCTIONS = replace(
     _evaluations(200, 1, timed=False),
     title="200 evaluations, twelve functions that were defined in advance",
@@ -142,7 +147,7 @@ FURTHER_FUNCTIONS = replace(
     rivals=("random", *PLANS["further"].rivals),
     plan="further",
 )
-VARIANTS = (OWN_TIME, W_DBO_MINUTES, XOPT_SECOND, FURTHER_FUNCTIONS)
+VARIANTS = (OWN_TIME, W_DBO_MINUTES, XOPT_SECOND, NEAREST_RIVALS, FURTHER_FUNCTIONS)
 """Contests in the last sections."""
 
 
