@@ -298,7 +298,7 @@ def in_ages(model: Model, time: Scalar, unit: Scalar) -> Model:
 
 
 def mirrored(beliefs: Beliefs) -> Beliefs:
-    """Return the same posterior with stored transposes, for repeated gradients at few rows."""
+    """Return the same posterior with stored strips and transposes, for repeated gradients."""
     _, known, fantasies, *_ = beliefs
     whiten: Any = Mirrored.of_lower(known.whiten)
     beliefs = beliefs._replace(known=known._replace(whiten=whiten))
