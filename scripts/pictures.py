@@ -22,6 +22,7 @@ from driftpeak.plots import BAND, COLOURS, map_figure, new_figure, tidy
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.rivals import FIELD
+from standings import NAMES
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
@@ -127,7 +128,7 @@ def field() -> None:
         axes.grid(axis="x", alpha=0.25)
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.tick_params(axis="y", length=0)
-    names = [rival.replace("_", " ") for rival in order]
+    names = [NAMES.get(rival, rival) for rival in order]
     panels[0].set_yticks(range(len(order)), names)
     panels[0].set_ylim(-0.6, len(order) - 0.2)
     panels[0].get_yticklabels()[order.index("driftpeak")].set(fontweight="bold", color=COLOURS[1])

@@ -47,6 +47,21 @@ def test_neighbouring_choices_are_similar_before_any_reward():
     assert ranges(make_coding(many).gaps)[0].median == pytest.approx(0.12)
 
 
+def test_effect_of_choices_has_a_larger_share_with_measured_limits():
+    """Equal choices with distant numbers have the effect alone in common."""
+
+    def share(model: Model) -> float:
+        covariance = model.covariance(np.zeros((1, 2)), 3.0, np.array([[1.0, 0.0]]), 3.0)
+        return covariance.item() / model.variance
+
+    box = dp.Box(x=dp.Float(0, 1), hot=dp.Boolean())
+    plain = dp.Optimizer(box, maximize=True)._engine
+    limited = dp.Optimizer(box, maximize=True, constraints={"heat": dp.Limit(at_most=1)})._engine
+    assert share(plain.model) == pytest.approx(0.03, abs=1e-3)
+    assert share(limited.model) == pytest.approx(0.1, abs=1e-3)
+    assert share(limited.quantities["heat"].model) == pytest.approx(0.0, abs=1e-3)
+
+
 def test_some_candidates_change_only_choices():
     searcher = Searcher(make_coding(SPACE), 0)
     for number in range(1, 6):

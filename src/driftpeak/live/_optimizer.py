@@ -437,7 +437,7 @@ class Optimizer(Inspectable):
         self._engine.check(reward, noise, trials)
         measured = self.rules.measured(constraints)
         happened.check_key("key", key)
-        if key in self._state.keys:
+        if key is not None and key in self._state.keys:
             self._check_repeated(self._state.keys[key], suggestion, actual, reward, key)
             return
         number, parameters, context_values = self._find(suggestion, context)

@@ -6,7 +6,6 @@ here computes a posterior or writes.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -64,7 +63,7 @@ class StudyIndex:
         with self._current() as state:
             first = self._ever - len(state.history) + 1
             start = max(after + 1 - first, 0)
-            some = islice(state.history, start, start + limit)
+            some = state.history[start : start + limit]
             return list(enumerate(some, first + start)), self._counts(state)
 
     @property

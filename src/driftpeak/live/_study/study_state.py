@@ -1,7 +1,6 @@
 """The state of a study: pending suggestions, observations, and the kind of its times."""
 
 import math
-from collections import deque
 from collections.abc import Mapping
 from copy import copy
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from driftpeak.live._space.records import PENDING, Outstanding
 from driftpeak.live._study import events as happened
 from driftpeak.live._study.clock import WORDS, Kind, Time, check_number, read_time, show_time
 from driftpeak.live._study.events import Event
+from driftpeak.live._study.newest import Newest, NewestByKey
 from driftpeak.live._study.suggestion import Observation, Suggestion
 
 HISTORY = 10_000
@@ -47,15 +47,15 @@ class StudyState:
     """
 
     def __init__(
-        self, asked: int = 0, place: Place | None = None, keys: dict[str, Keyed] | None = None
+        self, asked: int = 0, place: Place | None = None, keys: NewestByKey[Keyed] | None = None
     ) -> None:
         self.newest_reward = None if place is None else Place(-math.inf, 0, place.parameters)
         self.kind: Kind | None = None
         self.latest: float | None = None
         self.asked = asked
         self.pending: dict[int, Outstanding] = {}
-        self.history: deque[Observation] = deque(maxlen=HISTORY)
-        self.keys = {} if keys is None else keys
+        self.history: Newest[Observation] = Newest(HISTORY)
+        self.keys: NewestByKey[Keyed] = NewestByKey(HISTORY) if keys is None else keys
         self.forgotten = -math.inf
 
     def enter(self, event: Event, *, too_late: bool = False) -> None:
@@ -95,10 +95,9 @@ class StudyState:
                     chances = asked.chances if asked.parameters == event.parameters else {}
                 used = event.time >= self.forgotten and not too_late
                 self.history.append(Observation.of(event, chances, used=used))
-                if event.key is not None:
-                    self.keys[event.key] = Keyed(event.id, event.parameters, event.reward)
-                    if len(self.keys) > HISTORY:
-                        del self.keys[next(iter(self.keys))]
+                if event.key is not None and event.key not in self.keys:
+                    keyed = Keyed(event.id, event.parameters, event.reward)
+                    self.keys.add(event.key, keyed)
                 place = Place(event.time, event.id or self.asked, event.parameters)
                 if self.newest_reward is None or place[:2] >= self.newest_reward[:2]:
                     self.newest_reward = place
@@ -248,7 +247,7 @@ class StudyState:
             "pending": {number: list(pending) for number, pending in self.pending.items()},
             "history": [observation.to_list() for observation in self.history],
             "told_last": self.newest_reward,
-            "keys": self.keys,
+            "keys": dict(self.keys),
             "forgotten": None if self.forgotten == -math.inf else self.forgotten,
         }
 
@@ -280,7 +279,7 @@ class StudyState:
                 f"pending suggestions must be at most {PENDING} of a whole number of suggestions; "
                 f"got {len(self.pending)} of {shown(self.asked)}"
             )
-        self.history.extend(map(Observation.from_list, written["history"]))
+        self.history = Newest(HISTORY, [Observation.from_list(each) for each in written["history"]])
         if (forgotten := written.get("forgotten")) is not None:
             check_number(forgotten, self.kind)
             self.forgotten = forgotten
@@ -294,5 +293,5 @@ class StudyState:
             self.newest_reward = Place(time, number, parameters)
         for key, (number, parameters, reward) in written.get("keys", {}).items():
             event = happened.Told(number, 0.0, "steps", parameters, reward, key=key)  # checks them
-            self.keys[key] = Keyed(event.id, event.parameters, event.reward)
+            self.keys.add(key, Keyed(event.id, event.parameters, event.reward))
         return self
