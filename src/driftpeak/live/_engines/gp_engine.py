@@ -152,9 +152,8 @@ class GPEngine(ChangeDetection, WarmStart):
         weights, noise = self._weights(now), self._noise(standard)
         among = places(memory.rows, memory.times - now, memory.size, weights, noise)
         rewards = pad(standard.into(memory.rewards), memory.size)
-        outliers = outliers_of(
-            self._since(now, changes), among, rewards, np.pad(far, (0, memory.size - len(memory)))
-        )
+        far = pad(far, memory.size)
+        outliers = outliers_of(self._since(now, changes), among, rewards, far)
         return np.asarray(outliers)[: len(memory)]
 
     def _learn(

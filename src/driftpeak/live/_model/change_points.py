@@ -26,6 +26,7 @@ from driftpeak._core.numerics.compiled import compiled
 from driftpeak._core.types import Vector
 from driftpeak.live._model.covariance import CHANGES, Model
 from driftpeak.live._model.gp import Conditioned, PaddedObservations, covariance_between
+from driftpeak.live._model.observations import pad
 
 TESTED, AFTER = 12, 2  # observations near a change; least number after it
 LEAST = 24  # observations in all before a change is tested
@@ -76,7 +77,7 @@ def compile_test(model: Model, known: Conditioned) -> None:
 def padded_changes(changes: list[Change], origin: float) -> Vector:
     """Return the newest changes as `Model.changes`, with times relative to an origin."""
     newest = np.array(changes[-CHANGES:]).reshape(-1, 2)
-    return np.pad((newest - [origin, 0.0]).T, ((0, 0), (0, CHANGES - len(newest))))
+    return pad(newest - [origin, 0.0], CHANGES).T
 
 
 def find_change(

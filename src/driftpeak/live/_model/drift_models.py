@@ -14,6 +14,7 @@ from driftpeak._core.types import Vector
 from driftpeak.gp.forgetting import Discount, Forgetting, Injection, Keep, Restart, Window
 from driftpeak.live._model.covariance import MARKOV, MOMENTUM, ROUND, SLOWER, STILL
 from driftpeak.live._model.hyperparameters import Kind
+from driftpeak.live._model.observations import pad
 
 LearnedMotion = Literal["auto", "markov", "momentum"]
 MOTIONS = {
@@ -140,7 +141,7 @@ def worths(rule: Forgetting, times: Vector, now: float, size: int) -> Vector:
     weights = np.zeros(len(times))
     if seen:
         origin = 0.0 if isinstance(rule, Restart) else times[seen - 1]  # blocks are absolute
-        padded = np.pad(times - origin, (0, size - len(times)))
+        padded = pad(times - origin, size)
         weight = _weight(rule, padded, times[seen - 1] - origin, now - origin)
         begin = 0 if rule.window is None else max(seen - int(rule.window), 0)
         weights[begin:seen] = np.asarray(weight)[begin:seen]
