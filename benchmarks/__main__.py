@@ -7,6 +7,7 @@ import json
 import operator
 import os
 import platform
+import statistics
 import subprocess
 import sys
 from importlib import metadata
@@ -34,7 +35,19 @@ def main() -> int:
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="also write the figures to this file"
     )
+    parser.add_argument(
+        "--against", type=Path, metavar="FOLDER",
+        help="a checkout of another version, which runs each benchmark in turn with this one",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="runs of each version with --against; by default 3"
+    )
     options = parser.parse_args()
+    other = None if options.against is None else options.against.resolve()
+    if other is not None and not (other / "benchmarks" / "worker.py").exists():
+        parser.error(f"--against must be the folder of a checkout with benchmarks; got {other}")
+    if options.rounds < 1:
+        parser.error(f"--rounds must be at least 1; got {options.rounds}")
     unknown = sorted(set(options.names) - set(names))
     if unknown:
         parser.error(f"NAME must be one of {', '.join(names)}; got {', '.join(unknown)}")
@@ -47,7 +60,7 @@ def main() -> int:
     console.print(", ".join(report["hardware"].values()), highlight=False, soft_wrap=True)
     for name in options.names or names:
         with console.status(f"{name} ..."):
-            outcome = _run(name)
+            outcome = _run(name) if other is None else compared(name, other, options.rounds)
         outcome["date"] = _now()
         report["benchmarks"][name] = outcome
         _show(console, name, outcome)
@@ -72,11 +85,38 @@ def hardware() -> dict[str, str]:
     }
 
 
-def _run(name: str) -> dict[str, Any]:
+def compared(name: str, other: Path, rounds: int) -> dict[str, Any]:
+    """Return the medians of figures in another and in this version, which run alternately."""
+    if not (other / "benchmarks" / f"{name}.py").exists():
+        return {"skipped": f"not in {other}"}
+    runs: dict[str, list[dict[str, Any]]] = {"before": [], "figures": []}
+    for _ in range(rounds):
+        for version, root in (("before", other), ("figures", HERE.parent)):
+            outcome = _run(name, root)
+            if "figures" not in outcome:
+                return outcome
+            runs[version].append(outcome["figures"])
+    return {version: _medians(each) for version, each in runs.items()} | {
+        "targets": outcome["targets"]
+    }
+
+
+def _medians(runs: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the median of each number."""
+    numbers = [name for name, value in runs[0].items() if isinstance(value, int | float)]
+    return {
+        name: float(statistics.median(run[name] for run in runs if name in run)) for name in numbers
+    }
+
+
+def _run(name: str, root: Path = HERE.parent) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.worker", name]
-    process = subprocess.run(command, cwd=HERE.parent, stdout=subprocess.PIPE, text=True)
+    paths = {"PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
+    process = subprocess.run(
+        command, cwd=root, stdout=subprocess.PIPE, text=True, env={**os.environ, **paths}
+    )
     if process.returncode:
-        return {"failed": f"exit code {process.returncode}"}
+        return {"failed": f"exit code {process.returncode} in {root}"}
     return json.loads(process.stdout.splitlines()[-1])
 
 
@@ -86,16 +126,28 @@ def _show(console: Console, name: str, outcome: dict[str, Any]) -> None:
         word = "skipped" if "skipped" in outcome else "failed"
         console.print(f"\n{name}  {word}: {reason}", highlight=False, markup=False)
         return
-    table = Table("figure", "value", "target", "met", title=f"{name}: {_title(name)}")
+    before = outcome.get("before")
+    versions = ["value"] if before is None else ["other version", "this version", "this / other"]
+    table = Table("figure", *versions, "target", "met", title=f"{name}: {_title(name)}")
     table.title_justify = "left"
-    table.columns[1].justify = "right"
+    for column in table.columns[1 : 1 + len(versions)]:
+        column.justify = "right"
     for figure, value in outcome["figures"].items():
         target = outcome["targets"].get(figure)
         verdict = "" if target is None else "yes" if _met(value, target) else "[red]NO[/red]"
-        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-        table.add_row(figure, shown, target or "", verdict)
+        values = [value]
+        if before is not None:
+            old = before.get(figure)
+            values = [old, value, value / old if old else None]
+        table.add_row(figure, *map(_shown, values), target or "", verdict)
     console.print()
     console.print(table)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _met(value: float, target: str) -> bool:

@@ -1,10 +1,20 @@
-"""Every benchmark can be loaded: pages name them as the commands that reproduce their numbers."""
+"""Every benchmark can be loaded, because pages name them as commands; two versions are compared."""
 
 import importlib
 import pkgutil
 
 import benchmarks
 import pytest
+from benchmarks import __main__ as runner
+
+WORKER = """
+import json, pathlib
+place = pathlib.Path({place!r})
+place.write_text(place.read_text() + "{version} ")
+number = {number} + place.read_text().count("{version}")
+figures = {{"time (s)": number, "text": "a", {version!r}: 1.0}}
+print(json.dumps({{"figures": figures, "targets": {{"time (s)": "<= 5"}}}}))
+"""
 
 NEED_MORE = {"_agents", "_ray_pb2", "botorch"}  # libraries that the tests do not install
 NAMES = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__))
@@ -14,3 +24,55 @@ NAMES = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path_
 @pytest.mark.parametrize("name", sorted(set(NAMES) - NEED_MORE))
 def test_loads(name):
     importlib.import_module(f"benchmarks.{name}")
+
+
+@pytest.fixture
+def versions(tmp_path, monkeypatch):
+    """Make checkouts of two versions with a benchmark `speed`, and a file that logs their runs."""
+    log = tmp_path / "log"
+    log.touch()
+    for version, number in (("old", 10), ("new", 2)):
+        folder = tmp_path / version / "benchmarks"
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").touch()
+        (folder / "speed.py").write_text('"""Time of nothing."""')
+        worker = WORKER.format(place=str(log), version=version, number=number)
+        (folder / "worker.py").write_text(worker)
+    monkeypatch.setattr(runner, "HERE", tmp_path / "new" / "benchmarks")
+    return log
+
+
+def test_two_versions_run_alternately(versions, monkeypatch, capsys):
+    """In runs 1 to 3, the old version takes 11, 12 and 13 s, and the new one 3, 4 and 5 s."""
+    command = ["benchmarks", "--against", str(versions.parent / "old"), "speed"]
+    monkeypatch.setattr("sys.argv", command)
+    monkeypatch.setenv("COLUMNS", "120")
+    assert runner.main() == 0
+    assert versions.read_text().split() == ["old", "new"] * 3
+    row = next(line for line in capsys.readouterr().out.splitlines() if "time (s)" in line)
+    cells = [cell.strip() for cell in row.split("\u2502")[1:-1]]
+    assert cells == ["time (s)", "12", "4", "0.3333", "<= 5", "yes"]
+    outcome = runner.compared("speed", versions.parent / "old", 1)
+    assert outcome["before"] == {"time (s)": 14.0, "old": 1.0}
+    assert outcome["figures"] == {"time (s)": 6.0, "new": 1.0}
+
+
+def test_a_benchmark_that_the_other_version_lacks_is_skipped(versions):
+    (versions.parent / "old" / "benchmarks" / "speed.py").unlink()
+    outcome = runner.compared("speed", versions.parent / "old", 1)
+    assert outcome == {"skipped": f"not in {versions.parent / 'old'}"}
+    assert versions.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--against", "nowhere"], "must be the folder of a checkout"),
+        (["--rounds", "0"], "least 1"),
+    ],
+)
+def test_wrong_arguments_of_a_comparison(words, message, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["benchmarks", *words, "speed"])
+    with pytest.raises(SystemExit, match="2"):
+        runner.main()
+    assert message in capsys.readouterr().err
