@@ -26,6 +26,8 @@ from gpytorch.means import ZeroMean
 
 import driftpeak as dp
 
+os.environ["DRIFTPEAK_CACHE"] = "off"  # figures include compilation
+
 STEPS, DRIFT, NOISE, REPEATS = 200, 0.01, 0.01, 5
 TIE = 1e-6  # driftpeak's features are exact to 1e-10 of the variance, 1e-5 of the deviation
 TARGETS = {"BoTorch / driftpeak": ">= 100", "decisions that differ": "<= 0"}

@@ -16,6 +16,8 @@ from typing import Any
 
 import driftpeak as dp
 
+os.environ["DRIFTPEAK_CACHE"] = "off"  # figures include compilation
+
 TRIALS, STEPS = int(os.environ.get("TRIALS", "100000")), 200
 TARGETS = {"peak memory (GiB)": "<= 2"}
 

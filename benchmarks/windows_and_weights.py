@@ -4,11 +4,14 @@ The setting is that of Deng et al. 2022, figure 1a: 100 points on [0, 1], SE l =
 steps 100 and 200 of 500, 100 trials. The form (feature space or function space) is "auto".
 """
 
+import os
 from typing import Any
 
 import numpy as np
 
 import driftpeak as dp
+
+os.environ["DRIFTPEAK_CACHE"] = "off"  # figures include compilation
 
 STEPS, TRIALS, REPEATS = 500, 100, 5
 

@@ -29,6 +29,7 @@ from driftpeak.simulation._programs import (
     playing,
     random_keys,
     refresh,
+    run,
     standard_normals,
     start,
 )
@@ -116,25 +117,25 @@ class ChunkRunner:
         wanted = playing(predictions=options.predictions, readings=options.readings)
         # states are donated to what updates them, so each gets a copy of the keys of its own
         states = {
-            name: start(player, random_keys(seed, trials).policy)
+            name: run(start, player, random_keys(seed, trials).policy)
             for name, player in players.items()
         }
         foreseeing = [name for name, player in players.items() if player.foresight == "all"]
         if foreseeing:
-            world_state = start(world, random_keys(seed, trials).world)
+            world_state = run(start, world, random_keys(seed, trials).world)
             for numbers, moments in zip(blocks, padded, strict=True):
-                world_state, values, _ = advance(world, world_state, jnp.asarray(moments))
+                world_state, values, _ = run(advance, world, world_state, jnp.asarray(moments))
                 here = jnp.asarray(numbers < len(times))
                 for name in foreseeing:
                     states[name] = inform(players[name], states[name], values, here)
 
-        world_state = start(world, random_keys(seed, trials).world)
+        world_state = run(start, world, random_keys(seed, trials).world)
         for block, numbers in enumerate(blocks):
             if options.forecast:
                 # padding must not change the state from which the final forecast is made
                 numbers = numbers[numbers < len(times)]
             moments = jnp.asarray(padded[block][: len(numbers)])
-            world_state, values, best = advance(world, world_state, moments)
+            world_state, values, best = run(advance, world, world_state, moments)
             _check_finite(best, numbers, len(times))
             normals = standard_normals(keys.noise, jnp.asarray(numbers))
             steps = Block(values, best, moments, jnp.asarray(numbers), normals)

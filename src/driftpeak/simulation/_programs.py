@@ -1,7 +1,6 @@
 """Compiled programs of a simulation: one block of steps, all trials of a chunk at once."""
 
 import time as clock
-from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -9,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from driftpeak._core.numerics.compiled import compile_lowered
 from driftpeak._core.numerics.compiler import soon
 from driftpeak.environments import Environment
 from driftpeak.environments.noise import Noise
@@ -47,13 +47,13 @@ def standard_normals(keys: Any, numbers: Int[Array, " t"]) -> Float[Array, "t tr
     return jax.vmap(jax.vmap(one, in_axes=(0, None)), in_axes=(None, 0))(keys, numbers)
 
 
-@jax.jit
+@partial(jax.jit, keep_unused=True)
 def start(part: Any, keys: Any) -> Any:
     """Return the states of a policy or environment before the first step, one for each key."""
     return jax.vmap(part.init)(keys)
 
 
-@partial(jax.jit, donate_argnums=1)
+@partial(jax.jit, donate_argnums=1, keep_unused=True)
 def advance(
     world: Environment[Any], state: Any, times: Float[Array, " t"]
 ) -> tuple[Any, Float[Array, "t trials n"], Float[Array, "t trials"]]:
@@ -215,9 +215,10 @@ def _least_variance(expected: Prediction) -> Array:
 
 
 @cache
-def playing(*, predictions: bool, readings: bool) -> Callable[..., Played]:
-    """Return `play` with these recordings; equal arguments return the same function object."""
-    return partial(play, predictions=predictions, readings=readings)
+def playing(*, predictions: bool, readings: bool) -> Any:
+    """Compile `play` with these recordings; equal arguments return the same function object."""
+    function = partial(play, predictions=predictions, readings=readings)
+    return jax.jit(function, donate_argnums=0, keep_unused=True)
 
 
 @partial(jax.jit, donate_argnums=0)
@@ -238,14 +239,16 @@ _programs: dict[Any, Any] = {}
 
 
 def compiled(
-    function: Callable[..., Any], arguments: tuple[Any, ...], *, little: bool = False
+    function: Any, arguments: tuple[Any, ...], *, little: bool = False
 ) -> tuple[Any, float]:
     """Return the compiled program for arguments of these shapes, and the compilation time.
 
-    The time is in seconds, and 0 for a cached program. `jax.jit` has such a cache too, but compiles
-    inside the first call, where the compilation cannot be timed.
+    The time is in seconds, and 0 for a program of this process. `jax.jit` remembers programs, too,
+    but compiles inside the first call, where the compilation cannot be timed, and it does not read
+    programs of earlier processes.
 
     Arguments:
+        function: a function compiled by `jax.jit`, with `keep_unused=True`.
         little: compile faster, with less optimisation, because there is little to compute
             (`LITTLE`). Results differ only by rounding.
     """
@@ -257,12 +260,17 @@ def compiled(
     if key in _programs:
         return _programs[key], 0.0
     started = clock.perf_counter()
-    lowered = jax.jit(function, donate_argnums=0).lower(*arguments)
-    program = lowered.compile(soon() if little else None)
+    lowered = function.lower(*arguments)
+    program = compile_lowered(lowered, soon() if little else None)
     if len(_programs) >= MOST_PROGRAMS:
         _programs.pop(next(iter(_programs)))
     _programs[key] = program
     return program, clock.perf_counter() - started
+
+
+def run(function: Any, *arguments: Any) -> Any:
+    """Call a function compiled by `jax.jit`; its program is read from the cache, if it is there."""
+    return compiled(function, arguments)[0](*arguments)
 
 
 def forget_programs() -> None:

@@ -22,6 +22,7 @@ from driftpeak._core.errors import (
     warn,
 )
 from driftpeak._core.files import check_writable
+from driftpeak._core.numerics.machine_code import cache_programs
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.numerics.threads import single_threaded_lapack
 from driftpeak._core.progress import Progress, progress_bar
@@ -169,6 +170,7 @@ def simulate(
         raise DriftpeakError(
             f"{asked[0]} must be False if keep is 'summaries'; got True. Use keep='everything'"
         )
+    cache_programs()
     simulation = Simulation(dict(policies), environment, times, seed, options)
     with progress_bar("simulating", show=progress) as bar:
         bar.now("preparing")

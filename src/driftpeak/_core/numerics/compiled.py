@@ -9,6 +9,7 @@ import hashlib
 import logging
 import os
 import pickle
+import re
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -18,6 +19,7 @@ from threading import Lock
 from typing import Any, ParamSpec, TypeVar
 
 import jax
+from jax.experimental import serialize_executable
 
 from driftpeak._core.numerics import disk_cache
 from driftpeak._core.numerics.compiler import soon
@@ -114,6 +116,57 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
     return program
 
 
+def compile_lowered(
+    lowered: jax.stages.Lowered, options: dict[str, bool | str] | None = None
+) -> jax.stages.Compiled:
+    """Compile a lowered program, or read it from the cache on disk if `disk_cache` has a folder.
+
+    A program in the cache is identified by its lowered text. The text does not tell which arguments
+    JAX left out because the function does not use them; `jax.jit(keep_unused=True)` keeps them.
+    Other programs are not cached. If JAX's own cache is on, it is used instead.
+    """
+    if not disk_cache.is_on() or jax.config.values["jax_compilation_cache_dir"] is not None:
+        return lowered.compile(options)
+    text = lowered.as_text()
+    signature = next((line for line in text.splitlines() if "@main(" in line), "")
+    tree: Any = lowered.in_tree
+    if len(re.findall(r"%arg\d+: ", signature)) != tree.num_leaves:
+        return lowered.compile(options)
+    written = "\n".join((_environment(), repr(options), _without_names(text)))
+    name = f"lowered-{hashlib.sha256(written.encode()).hexdigest()}"
+    content = disk_cache.read(name)
+    if content is not None:
+        with suppress(Exception):  # another release of JAX may have written it
+            return _executable(content, lowered.in_tree, lowered.out_tree)
+    program = lowered.compile(options)
+    with suppress(Exception):  # JAX cannot store all programs, such as those that call Python
+        disk_cache.write(name, serialize_executable.serialize(program)[0])
+    return program
+
+
+def _without_names(text: str) -> str:
+    """Replace the names of private functions in a lowered program by hashes of their bodies.
+
+    JAX may lower equal functions once or repeatedly, and numbers their names accordingly. Which of
+    them it does depends on what its weak references still hold.
+    """
+    module, *parts = re.split(r"^ *func\.func \w+ @", text, flags=re.MULTILINE)
+    named = (part.rstrip("}\n ").split("(", 1) for part in parts)  # the last one ends the module
+    bodies = dict(named)
+
+    @cache
+    def renamed(name: str) -> str:
+        def reference(match: re.Match[str]) -> str:
+            called = match[1]
+            if called not in bodies:
+                return match[0]
+            return f"@{hashlib.sha256(renamed(called).encode()).hexdigest()}"
+
+        return re.sub(r"@([\w.]+)", reference, bodies[name])
+
+    return module + renamed("main")
+
+
 @contextmanager
 def _without_cache_of_jax() -> Iterator[None]:
     """Do not use JAX's own cache inside the block.
@@ -137,9 +190,7 @@ def _without_cache_of_jax() -> Iterator[None]:
 
 def _stored(program: jax.stages.Compiled) -> bytes:
     """Return machine code and the structure of the result."""
-    from jax.experimental.serialize_executable import serialize
-
-    code, _, result = serialize(program)
+    code, _, result = serialize_executable.serialize(program)
     return pickle.dumps((code, result))
 
 
@@ -149,11 +200,14 @@ def _loaded(content: bytes, arguments: int) -> jax.stages.Compiled:
     Pickled data may run code, as the machine code itself does. `program_folder` therefore accepts
     only a folder that no other user can write to.
     """
-    from jax.experimental.serialize_executable import deserialize_and_load
-
     code, result = pickle.loads(content)
+    return _executable(code, jax.tree.structure(((0,) * arguments, {})), result)
+
+
+def _executable(code: bytes, arguments: Any, result: Any) -> jax.stages.Compiled:
+    """Return a program from its machine code and the structures of arguments and result."""
     _find_lapack()
-    return deserialize_and_load(code, jax.tree.structure(((0,) * arguments, {})), result)
+    return serialize_executable.deserialize_and_load(code, arguments, result)
 
 
 @cache
@@ -175,8 +229,14 @@ def _code() -> str:
     root = Path(__file__).parents[2]
     states = [(str(path), path.stat()) for path in sorted(root.rglob("*.py"))]
     files = [(name, state.st_mtime_ns, state.st_size) for name, state in states]
+    return repr((files, _environment()))
+
+
+def _environment() -> str:
+    """Return what the compilation of a lowered program depends on, except for options."""
     device = jax.devices()[0].device_kind
-    return repr((files, jax.__version__, device, os.environ.get("XLA_FLAGS")))
+    threads = os.cpu_count(), os.environ.get("NPROC")
+    return repr((jax.__version__, device, threads, os.environ.get("XLA_FLAGS")))
 
 
 def _after_fork() -> None:
