@@ -132,7 +132,7 @@ def compile_lowered(
     tree: Any = lowered.in_tree
     if len(re.findall(r"%arg\d+: ", signature)) != tree.num_leaves:
         return lowered.compile(options)
-    written = "\n".join((_environment(), repr(options), _without_names(text)))
+    written = "\n".join((_environment(), _threads(), repr(options), _without_names(text)))
     name = f"lowered-{hashlib.sha256(written.encode()).hexdigest()}"
     content = disk_cache.read(name)
     if content is not None:
@@ -235,8 +235,14 @@ def _code() -> str:
 def _environment() -> str:
     """Return what the compilation of a lowered program depends on, except for options."""
     device = jax.devices()[0].device_kind
-    threads = os.cpu_count(), os.environ.get("NPROC")
-    return repr((jax.__version__, device, threads, os.environ.get("XLA_FLAGS")))
+    return repr((jax.__version__, device, os.environ.get("XLA_FLAGS")))
+
+
+def _threads() -> str:
+    """Return what determines the number of threads among which XLA divides a large operation."""
+    here = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if here else os.cpu_count()
+    return repr((cores, os.environ.get("NPROC")))
 
 
 def _after_fork() -> None:
