@@ -14,6 +14,7 @@ import pytest
 from driftpeak._core.numerics import compiler, disk_cache as kept
 from driftpeak._core.numerics.compiled import (
     NotCompiledError,
+    _without_cache_of_jax,
     _without_names,
     compile_lowered,
     compiled,
@@ -41,7 +42,8 @@ def factor(matrix, scale, switch=None):
 def folder(tmp_path):
     TRACED.clear()
     kept.keep_in(tmp_path)
-    yield tmp_path
+    with _without_cache_of_jax():  # which an earlier test may have switched on
+        yield tmp_path
     kept.keep_in(None)
 
 
@@ -144,6 +146,12 @@ def test_a_lowered_program_is_compiled_once_for_all_processes(folder, monkeypatc
     assert compile_lowered(lowered(total, *arguments))(*arguments)["total"] == 2 * MATRIX.sum()
     kept.write(one.name, b"whole, but no program")
     assert compile_lowered(lowered(total, *arguments))(*arguments)["total"] == 2 * MATRIX.sum()
+
+
+def test_with_the_cache_of_jax_this_one_is_not_used(folder, monkeypatch):
+    monkeypatch.setattr("driftpeak._core.numerics.compiled._jax_caches", lambda: True)
+    assert compile_lowered(lowered(jnp.cos, 0.0))(0.0) == 1
+    assert not list(folder.iterdir())
 
 
 def test_options_tell_lowered_programs_apart(folder):

@@ -125,7 +125,7 @@ def compile_lowered(
     JAX left out because the function does not use them; `jax.jit(keep_unused=True)` keeps them.
     Other programs are not cached. If JAX's own cache is on, it is used instead.
     """
-    if not disk_cache.is_on() or jax.config.values["jax_compilation_cache_dir"] is not None:
+    if not disk_cache.is_on() or _jax_caches():
         return lowered.compile(options)
     text = lowered.as_text()
     signature = next((line for line in text.splitlines() if "@main(" in line), "")
@@ -167,13 +167,21 @@ def _without_names(text: str) -> str:
     return module + renamed("main")
 
 
+def _jax_caches() -> bool:
+    """Return whether JAX's own cache is on."""
+    values = jax.config.values
+    return (
+        values["jax_enable_compilation_cache"] and values["jax_compilation_cache_dir"] is not None
+    )
+
+
 @contextmanager
 def _without_cache_of_jax() -> Iterator[None]:
     """Do not use JAX's own cache inside the block.
 
     XLA cannot store a program that it has itself read from a cache: functions are missing.
     """
-    if jax.config.values["jax_compilation_cache_dir"] is None:
+    if not _jax_caches():
         yield
         return
     from jax.experimental.compilation_cache.compilation_cache import reset_cache
