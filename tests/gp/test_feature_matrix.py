@@ -113,6 +113,18 @@ def test_written_out_features_of_a_grid_are_multiplied_axis_by_axis():
     np.testing.assert_array_equal(loadings.rows(7), features.matrix[7])
 
 
+@double_precision
+def test_large_matrices_are_factored_by_their_triangle(monkeypatch):
+    matrix = dp.Prior(dp.Grid([0, 1], [0, 1], size=[30, 40]), dp.SE(0.3), 0.01).features.matrix
+    at_once = Tucker(matrix, [30, 40])
+    monkeypatch.setattr("driftpeak.gp.feature_matrix.CHUNK", 1)
+    by_triangle = Tucker(matrix, [30, 40])
+    assert by_triangle.core.shape == at_once.core.shape
+    weights = np.random.default_rng(0).normal(size=(3, matrix.shape[1]))
+    found = by_triangle.values(jnp.asarray(weights))
+    np.testing.assert_allclose(found, weights @ matrix.T, rtol=0, atol=2e-9)
+
+
 @pytest.mark.slow
 @double_precision
 def test_in_pieces_as_at_once():

@@ -169,9 +169,7 @@ class Tucker(ColumnMajor):
         with single_threaded_lapack():  # for the same bits in all processes
             for axis, size in enumerate(sizes, 1):
                 along = np.moveaxis(core, axis, 0).reshape(size, -1)
-                if (
-                    along.size > CHUNK
-                ):  # the triangle has the same vectors, in a quarter of the time
+                if along.size > CHUNK:  # the triangle's vectors are the same, and found sooner
                     along = np.asarray(np.linalg.qr(along.T, mode="r")).T
                 vectors, lengths, _ = np.linalg.svd(along, full_matrices=False)
                 factors.append(vectors[:, lengths >= NEGLIGIBLE * lengths[0]])

@@ -2,9 +2,8 @@
 
 An `Optimizer` and `simulate` store the programs that `driftpeak._core.numerics.compiled` compiles.
 Processes of the command line and of `local_workers` also switch on JAX's own persistent cache, for
-all others.
-The folder contains machine code. It is therefore used only if no other user can write to it, and
-each processor type and release of jaxlib has its own folder.
+all others. The folder contains machine code. It is therefore used only if no other user can write
+to it, and each processor type and release of jaxlib has its own folder.
 """
 
 import hashlib

@@ -47,9 +47,8 @@ def places(
 
 def pad(values: np.ndarray, size: int) -> np.ndarray:
     """Return values padded with zeros to `size` places along the first axis."""
-    padded = np.zeros(
-        (size, *values.shape[1:]), values.dtype
-    )  # `numpy.pad` takes ten times as long
+    # `numpy.pad` takes ten times as long
+    padded = np.zeros((size, *values.shape[1:]), values.dtype)
     padded[: len(values)] = values
     return padded
 
