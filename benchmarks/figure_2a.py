@@ -24,8 +24,6 @@ TOGETHER = 25
 """Number of trials whose functions are drawn at once; about the number simulated together."""
 COMPILED = "/jax/core/compile/backend_compile_duration"
 TARGETS = {"total without import (s)": "<= 60", "peak memory (GiB)": "<= 4"}
-
-
 CACHED = "total without import, programs of an earlier process (s)"
 LATER = "from benchmarks import figure_2a; print(figure_2a.played()['total without import (s)'])"
 

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._core.numerics.compiled import compile_lowered
 from driftpeak._core.numerics.compiler import soon
+from driftpeak._core.numerics.lowered import compile_lowered
 from driftpeak.environments import Environment
 from driftpeak.environments.noise import Noise
 from driftpeak.policies import Player

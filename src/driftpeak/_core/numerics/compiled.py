@@ -9,7 +9,6 @@ import hashlib
 import logging
 import os
 import pickle
-import re
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -116,58 +115,7 @@ def _program(function: Any, tree: Any, leaves: list[Any], key: tuple[Any, ...]) 
     return program
 
 
-def compile_lowered(
-    lowered: jax.stages.Lowered, options: dict[str, bool | str] | None = None
-) -> jax.stages.Compiled:
-    """Compile a lowered program, or read it from the cache on disk if `disk_cache` has a folder.
-
-    A program in the cache is identified by its lowered text. The text does not tell which arguments
-    JAX left out because the function does not use them; `jax.jit(keep_unused=True)` keeps them.
-    Other programs are not cached. If JAX's own cache is on, it is used instead.
-    """
-    if not disk_cache.is_on() or _jax_caches():
-        return lowered.compile(options)
-    text = lowered.as_text()
-    signature = next((line for line in text.splitlines() if "@main(" in line), "")
-    tree: Any = lowered.in_tree
-    if len(re.findall(r"%arg\d+: ", signature)) != tree.num_leaves:
-        return lowered.compile(options)
-    written = "\n".join((_environment(), _threads(), repr(options), _without_names(text)))
-    name = f"lowered-{hashlib.sha256(written.encode()).hexdigest()}"
-    content = disk_cache.read(name)
-    if content is not None:
-        with suppress(Exception):  # another release of JAX may have written it
-            return _executable(content, lowered.in_tree, lowered.out_tree)
-    program = lowered.compile(options)
-    with suppress(Exception):  # JAX cannot store all programs, such as those that call Python
-        disk_cache.write(name, serialize_executable.serialize(program)[0])
-    return program
-
-
-def _without_names(text: str) -> str:
-    """Replace the names of private functions in a lowered program by hashes of their bodies.
-
-    JAX may lower equal functions once or repeatedly, and numbers their names accordingly. Which of
-    them it does depends on what its weak references still hold.
-    """
-    module, *parts = re.split(r"^ *func\.func \w+ @", text, flags=re.MULTILINE)
-    named = (part.rstrip("}\n ").split("(", 1) for part in parts)  # the last one ends the module
-    bodies = dict(named)
-
-    @cache
-    def renamed(name: str) -> str:
-        def reference(match: re.Match[str]) -> str:
-            called = match[1]
-            if called not in bodies:
-                return match[0]
-            return f"@{hashlib.sha256(renamed(called).encode()).hexdigest()}"
-
-        return re.sub(r"@([\w.]+)", reference, bodies[name])
-
-    return module + renamed("main")
-
-
-def _jax_caches() -> bool:
+def jax_caches() -> bool:
     """Return whether JAX's own cache is on."""
     values = jax.config.values
     return (
@@ -181,7 +129,7 @@ def _without_cache_of_jax() -> Iterator[None]:
 
     XLA cannot store a program that it has itself read from a cache: functions are missing.
     """
-    if not _jax_caches():
+    if not jax_caches():
         yield
         return
     from jax.experimental.compilation_cache.compilation_cache import reset_cache
@@ -209,10 +157,10 @@ def _loaded(content: bytes, arguments: int) -> jax.stages.Compiled:
     only a folder that no other user can write to.
     """
     code, result = pickle.loads(content)
-    return _executable(code, jax.tree.structure(((0,) * arguments, {})), result)
+    return executable(code, jax.tree.structure(((0,) * arguments, {})), result)
 
 
-def _executable(code: bytes, arguments: Any, result: Any) -> jax.stages.Compiled:
+def executable(code: bytes, arguments: Any, result: Any) -> jax.stages.Compiled:
     """Return a program from its machine code and the structures of arguments and result."""
     _find_lapack()
     return serialize_executable.deserialize_and_load(code, arguments, result)
@@ -237,20 +185,13 @@ def _code() -> str:
     root = Path(__file__).parents[2]
     states = [(str(path), path.stat()) for path in sorted(root.rglob("*.py"))]
     files = [(name, state.st_mtime_ns, state.st_size) for name, state in states]
-    return repr((files, _environment()))
+    return repr((files, environment()))
 
 
-def _environment() -> str:
-    """Return what the compilation of a lowered program depends on, except for options."""
+def environment() -> str:
+    """Return the version of JAX, the device, and the flags of XLA."""
     device = jax.devices()[0].device_kind
     return repr((jax.__version__, device, os.environ.get("XLA_FLAGS")))
-
-
-def _threads() -> str:
-    """Return what determines the number of threads among which XLA divides a large operation."""
-    here = hasattr(os, "sched_getaffinity")
-    cores = len(os.sched_getaffinity(0)) if here else os.cpu_count()
-    return repr((cores, os.environ.get("NPROC")))
 
 
 def _after_fork() -> None:
