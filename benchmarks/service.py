@@ -8,6 +8,7 @@ the same machine and use `driftpeak.Client`. Before the measurement, studies of 
 have been asked, so that no program is compiled or loaded during it.
 """
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -98,11 +99,17 @@ def served(storage: str, core: int | None = None) -> Iterator[str]:
     assert process.stderr is not None
     try:
         line = next(line for line in process.stderr if "serving at" in line)
+        threading.Thread(target=forward, args=(process.stderr,)).start()
         yield line.split()[-1]
     finally:
         process.terminate()
         process.wait()
-        process.stderr.close()
+
+
+def forward(errors: IO[str]) -> None:
+    """Copy the messages of a service to this process; it would stop if nobody read them."""
+    with errors:
+        shutil.copyfileobj(errors, sys.stderr)
 
 
 def round_of(study: Any) -> tuple[float, float]:
