@@ -7,7 +7,8 @@ import threading
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+import scipy.linalg  # noqa: F401  loads the library that JAX calls
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import driftpeak as dp
 from driftpeak._core.numerics.compiled import compiling_only_if
@@ -150,13 +151,13 @@ def test_the_thread_warms_up_for_each_length_once(monkeypatch):
     assert calls[2:] == [65, "learning"]
 
 
+def lapack_threads():
+    """Return the different numbers of threads of the loaded LAPACK libraries."""
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+
 def test_the_limit_of_threads_ends_with_the_last_block():
     """Blocks of several threads overlap: the first that ends leaves the limit to the others."""
-
-    def threads():
-        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
-
-    before = threads()
     entered, leave = threading.Event(), threading.Event()
 
     def other():
@@ -165,13 +166,30 @@ def test_the_limit_of_threads_ends_with_the_last_block():
             leave.wait()
 
     thread = threading.Thread(target=other)
-    with single_threaded_lapack():
+    with threadpool_limits(2, user_api="blas"):
+        with single_threaded_lapack():
+            thread.start()
+            entered.wait()
+        assert lapack_threads() == {1}
+        leave.set()
+        thread.join()
+        assert lapack_threads() == {2}
+
+
+def test_every_thread_can_limit_the_threads():
+    """threadpoolctl ignores all threads but the first that sets a limit, here the main thread."""
+    found = []
+
+    def other():
+        with single_threaded_lapack():
+            found.append(lapack_threads())
+        found.append(lapack_threads())
+
+    with threadpool_limits(2, user_api="blas"):
+        thread = threading.Thread(target=other)
         thread.start()
-        entered.wait()
-    assert set(threads()) == {1}
-    leave.set()
-    thread.join()
-    assert threads() == before
+        thread.join()
+    assert found == [{1}, {2}]
 
 
 LIBRARY = """
