@@ -136,8 +136,8 @@ XOPT_SECOND = replace(
     rivals=("random", "driftpeak", "xopt", "xopt_second"),
 )
 NEAREST_RIVALS = replace(
-    _evaluations(200, 3, timed=False),
-    title="200 evaluations, W-DBO and Xopt with three seeds",
+    _evaluations(200, 4, timed=False),
+    title="200 evaluations, W-DBO and Xopt with four seeds",
     rivals=("random", OURS, *NEAREST),
 )
 FURTHER_FUNCTIONS = replace(
