@@ -107,7 +107,7 @@ def served(storage: str, core: int | None = None) -> Iterator[str]:
 
 
 def forward(errors: IO[str]) -> None:
-    """Copy the messages of a service to this process; it would stop if nobody read them."""
+    """Print the messages of a service. A full pipe would stop the service."""
     with errors:
         shutil.copyfileobj(errors, sys.stderr)
 

@@ -54,7 +54,7 @@ def make_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        with single_threaded_lapack():  # for all threads: the end of a call's own limit ends others
+        with single_threaded_lapack():  # also for fleets, which set no limit of their own
             yield
             studies.close()
             studies.shut()

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import product
 from threading import Lock
 from typing import Any
 
@@ -55,13 +56,13 @@ def _libraries() -> list[tuple[Callable[[], int], Callable[[int], Any]]]:
 def _setter(library: Any) -> Callable[[int], Any]:
     """Return the function that sets a library's number of threads, from whichever thread calls it.
 
-    Since version 3.8, threadpoolctl ignores all threads but the first that sets a limit of
+    Since version 3.8, threadpoolctl ignores all threads but the first that sets a limit of such an
     OpenBLAS. The limit would then miss calls from other threads, or never end.
     """
-    for prefix in ("", "scipy_"):
-        for suffix in ("", "64_", "_64"):
+    if getattr(library, "threading_layer", None) == "pthreads":
+        for prefix, suffix in product(("", "scipy_"), ("", "64_", "_64")):
             name = f"{prefix}openblas_set_num_threads{suffix}"
-            if library.internal_api == "openblas" and hasattr(library.dynlib, name):
+            if hasattr(library.dynlib, name):
                 return getattr(library.dynlib, name)
     return library.set_num_threads
 
