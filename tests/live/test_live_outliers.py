@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import driftpeak as dp
+from driftpeak.live._engines import gp_engine
 from driftpeak.live._model.covariance import Model
 from driftpeak.live._model.observations import pad, places
 from driftpeak.live._model.outliers import FAR, outliers_of
@@ -149,6 +150,30 @@ def distances(name, seed, absurd, warm, after):
         assert np.isfinite(optimizer.best().mean)
         assert optimizer.diagnostics().rejected <= 2
     return np.array(means)
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_extreme_rewards_that_were_expected_are_no_outliers(changes, monkeypatch):
+    """A deep edge in an almost constant function: all its rewards are extreme, but known."""
+    generator = np.random.default_rng(0)
+    policy = dp.DriftingGP(change_points=changes)
+    optimizer = dp.Optimizer(dp.Box(x=dp.Float(0, 1)), maximize=True, policy=policy)
+
+    def function(x):
+        return 0.01 * np.sin(9 * x) - 5 * x**8 + 0.01 * generator.normal()
+
+    for x in generator.random(36):
+        optimizer.tell({"x": x}, function(x))
+    tests, exact = [], gp_engine.outliers_of
+    monkeypatch.setattr(gp_engine, "outliers_of", lambda *of: tests.append(of) or exact(*of))
+    optimizer.tell({"x": 0.97}, function(0.97))
+    assert not tests
+    optimizer.tell({"x": 0.97}, 20.0)
+    assert len(tests) == 1
+    assert optimizer.diagnostics().rejected == 1
+    # the same reward as an older one is no outlier, but it was not expected either
+    optimizer.tell({"x": 0.97}, 20.0)
+    assert len(tests) == 2
 
 
 @pytest.mark.slow

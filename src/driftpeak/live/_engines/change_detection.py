@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from driftpeak._core.types import Vector
 from driftpeak.live._engines.gp_posterior import GPBelief
 from driftpeak.live._model.change_points import (
     KEPT,
@@ -33,10 +34,14 @@ class ChangeDetection(GPBelief):
             rejected = rejected & (np.arange(len(memory)) < len(memory) - TESTED)
             which, weights = np.arange(len(memory)), np.where(rejected, 0.0, 1.0)
             known = self._all_at_once(*self._seen(which, weights, self.standard, memory.size))
-        residuals = pad(self.standard.into(memory.rewards) - model.level, memory.size)
         used = np.flatnonzero(~rejected)
-        found = find_change(model, known, residuals, used, memory.rejected)
+        found = find_change(model, known, self._residuals(), used, memory.rejected)
         return None if found is None else (found[0] + self.origin, found[1])
+
+    def _residuals(self) -> Vector:
+        """Return all rewards minus the level, in standard units, padded."""
+        memory = self.memory
+        return pad(self.standard.into(memory.rewards) - self.model.level, memory.size)
 
     def _probable_changes(self) -> list[Change]:
         """Return the sudden changes that still make the observations more probable."""

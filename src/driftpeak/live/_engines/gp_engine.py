@@ -40,6 +40,7 @@ REFITS = 10  # hyperparameters are learned again after 1/10 as many rewards as a
 MANY = 64  # with more rewards, a motion that is at least ...
 FAR = 5.0  # ... so many nats below the most probable one learns only ...
 SELDOM = 4  # ... every so many times
+PREDICTED = 2.0  # standard deviations from its forecast within which a reward is no outlier
 OUTLIER = 1e6  # a reward far from 0 and 1
 COSTLIEST = 1e15  # bound of movement costs, in scales of the rewards; its square is finite
 
@@ -118,7 +119,7 @@ class GPEngine(ChangeDetection, WarmStart):
             changes = self._probable_changes()
         if found is not None:
             changes, due = sorted([*changes, found]), True
-        if not due and not self._is_far(self.standard)[self.newest]:
+        if not due and (not self._is_far(self.standard)[self.newest] or self._is_predicted()):
             return None
         standard, pace = self.standard, self.pace
         if due:
@@ -142,6 +143,18 @@ class GPEngine(ChangeDetection, WarmStart):
     def _is_far(self, standard: RobustScaler) -> Any:
         """Return whether each reward is extreme enough to be rejected as an outlier."""
         return np.abs(standard.distance(self.memory.rewards)) > LINEAR
+
+    def _is_predicted(self) -> bool:
+        """Return whether older observations predict the newest reward.
+
+        Such a reward is no outlier, and no reason to regard another reward as one.
+        """
+        memory, last = self.memory, len(self.memory) - 1
+        if self.rule is not None or self.newest < last:
+            return False  # no factor has this reward after all others
+        known = self.known(memory.times[last])
+        error = np.asarray(known.whiten)[last] @ self._residuals()  # in standard deviations
+        return bool(abs(error) <= PREDICTED)
 
     def _outliers(self, standard: RobustScaler, changes: list[Change]) -> Any:
         """Return whether each reward is an outlier, given all others and the sudden changes."""
