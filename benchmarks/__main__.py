@@ -7,6 +7,7 @@ import json
 import operator
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -60,7 +61,9 @@ def main() -> int:
     console.print(", ".join(report["hardware"].values()), highlight=False, soft_wrap=True)
     for name in options.names or names:
         with console.status(f"{name} ..."):
-            outcome = _run(name) if other is None else compared(name, other, options.rounds)
+            outcome = (
+                _run(name, HERE.parent) if other is None else compared(name, other, options.rounds)
+            )
         outcome["date"] = _now()
         report["benchmarks"][name] = outcome
         _show(console, name, outcome)
@@ -102,14 +105,13 @@ def compared(name: str, other: Path, rounds: int) -> dict[str, Any]:
 
 
 def _medians(runs: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the median of each number."""
-    numbers = [name for name, value in runs[0].items() if isinstance(value, int | float)]
-    return {
-        name: float(statistics.median(run[name] for run in runs if name in run)) for name in numbers
-    }
+    """Return the median of each number, without its interval."""
+    each = {name: [_number(run.get(name)) for run in runs] for name in runs[0]}
+    numbers = {name: [one for one in some if one is not None] for name, some in each.items()}
+    return {name: float(statistics.median(some)) for name, some in numbers.items() if some}
 
 
-def _run(name: str, root: Path = HERE.parent) -> dict[str, Any]:
+def _run(name: str, root: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.worker", name]
     paths = {"PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
     process = subprocess.run(
@@ -150,9 +152,18 @@ def _shown(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _met(value: float, target: str) -> bool:
+def _met(value: Any, target: str) -> bool:
     sign, bound = target.split()
-    return COMPARISONS[sign](value, float(bound))
+    number = _number(value)
+    return number is not None and COMPARISONS[sign](number, float(bound))
+
+
+def _number(value: Any) -> float | None:
+    """Return the number of a figure such as 0.9, "0.9 (0.8 to 1.0)" or "0.9 ± 0.1"."""
+    if not isinstance(value, str):
+        return value
+    found = re.match(r"([-\d.,e]+) [(\[±+]", value)
+    return float(found[1].replace(",", "")) if found else None
 
 
 def _title(name: str) -> str:

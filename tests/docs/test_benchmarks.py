@@ -12,8 +12,10 @@ import json, pathlib
 place = pathlib.Path({place!r})
 place.write_text(place.read_text() + "{version} ")
 number = {number} + place.read_text().count("{version}")
-figures = {{"time (s)": number, "text": "a", {version!r}: 1.0}}
-print(json.dumps({{"figures": figures, "targets": {{"time (s)": "<= 5"}}}}))
+ratio = f"{{number / 100}} (0.01 to 1.00)"
+figures = {{"time (s)": number, "regret": ratio, "found": "2 of 4", {version!r}: 1.0}}
+targets = {{"time (s)": "<= 5", "regret": "<= 0.01"}}
+print(json.dumps({{"figures": figures, "targets": targets}}))
 """
 
 NEED_MORE = {"_agents", "_ray_pb2", "botorch"}  # libraries that the tests do not install
@@ -49,12 +51,28 @@ def test_two_versions_run_alternately(versions, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "120")
     assert runner.main() == 0
     assert versions.read_text().split() == ["old", "new"] * 3
-    row = next(line for line in capsys.readouterr().out.splitlines() if "time (s)" in line)
-    cells = [cell.strip() for cell in row.split("\u2502")[1:-1]]
-    assert cells == ["time (s)", "12", "4", "0.3333", "<= 5", "yes"]
+    printed = rows(capsys.readouterr().out)
+    assert printed["time (s)"] == ["12", "4", "0.3333", "<= 5", "yes"]
+    assert printed["regret"] == ["0.12", "0.04", "0.3333", "<= 0.01", "NO"]
+    assert "found" not in printed
     outcome = runner.compared("speed", versions.parent / "old", 1)
-    assert outcome["before"] == {"time (s)": 14.0, "old": 1.0}
-    assert outcome["figures"] == {"time (s)": 6.0, "new": 1.0}
+    assert outcome["before"] == {"time (s)": 14.0, "regret": 0.14, "old": 1.0}
+    assert outcome["figures"] == {"time (s)": 6.0, "regret": 0.06, "new": 1.0}
+
+
+def test_figures_with_intervals_are_shown_and_checked(versions, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["benchmarks", "speed"])
+    monkeypatch.setenv("COLUMNS", "120")
+    assert runner.main() == 0
+    printed = rows(capsys.readouterr().out)
+    assert printed["regret"] == ["0.03 (0.01 to 1.00)", "<= 0.01", "NO"]
+    assert printed["found"] == ["2 of 4", "", ""]
+
+
+def rows(output):
+    """Return the cells of each row of a printed table by its first cell."""
+    each = [line.split("\u2502")[1:-1] for line in output.splitlines() if "\u2502" in line]
+    return {name.strip(): [cell.strip() for cell in cells] for name, *cells in each}
 
 
 def test_a_benchmark_that_the_other_version_lacks_is_skipped(versions):
