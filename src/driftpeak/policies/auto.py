@@ -159,9 +159,9 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
     leak: Scalar
     outlier: Scalar
     unit: Scalar | None  # one step, in units of time; None if it is estimated
+    factors: AnyArray  # of the lengthscale, one for each bank
     mix_every: int = eqx.field(static=True)
     acquisition: AutoAcquisition = eqx.field(static=True)
-    labels: tuple[str, ...] = eqx.field(static=True)
     deterministic = True
     chooses_among = True
 
@@ -219,12 +219,7 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
             )
             for factor in factors
         )
-        names = [label for motion in kinds for label in motion.labels]
-        self.labels = tuple(
-            name if len(factors) == 1 else f"{name}, lengthscale x {factor:g}"
-            for factor in factors
-            for name in names
-        )
+        self.factors = factors
         self.level = Level(float(prior.variance.mean()), learn=learn_level)
         self.scale = Scale(learn=learn_scale)
         self.mean = prior.mean
@@ -262,6 +257,17 @@ class Auto(RecordsArguments, ActingPolicy[AutoState]):
     @property
     def points(self) -> int:
         return len(self.mean)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The name of each member."""
+        # not a static field: policies with other drifts would have to be compiled again
+        return tuple(
+            label if len(self.banks) == 1 else f"{label}, lengthscale x {factor:g}"
+            for factor, bank in zip(self.factors, self.banks, strict=True)
+            for motion in bank.motions
+            for label in motion.labels
+        )
 
     @property
     def rejects_outliers(self) -> bool:
