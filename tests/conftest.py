@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import ModuleType, SimpleNamespace
 
 import jax
 import jaxtyping
@@ -24,6 +25,22 @@ def double_precision() -> Iterator[None]:
 def without_type_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let wrongly typed arguments reach the messages that users see; the checks are for us."""
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+
+
+@pytest.fixture
+def set_clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType], list[float]]:
+    """Replace the clock of a module, and return the list that holds its time.
+
+    `time.monotonic` itself must not be replaced: the event loop of a service in another thread
+    could then wait for as long as the machine has been running.
+    """
+
+    def replace(module: ModuleType) -> list[float]:
+        now = [0.0]
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+        return now
+
+    return replace
 
 
 @pytest.fixture(scope="session")

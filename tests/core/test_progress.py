@@ -6,10 +6,8 @@ from driftpeak._core import progress
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    return now
+def clock(set_clock):
+    return set_clock(progress)
 
 
 def run(clock, *, parts, seconds, show=False):

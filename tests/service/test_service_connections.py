@@ -330,10 +330,9 @@ def test_warnings_of_the_library_cannot_fill_the_log(tmp_path, caplog):
     assert "repetitions of this message are omitted" in logged[-1]
 
 
-def records(monkeypatch, caplog):
+def records(set_clock, caplog):
     """What passes of 15 and then 5 equal messages, a period later."""
-    now = [0.0]
-    monkeypatch.setattr("driftpeak.service._log_filter.time.monotonic", lambda: now[0])
+    now = set_clock(quiet)
     with quiet_log():
         log = logging.getLogger("asyncio")
         for number in range(15):
@@ -347,8 +346,8 @@ def records(monkeypatch, caplog):
     return [one.getMessage() for one in caplog.records]
 
 
-def test_repeated_messages_are_left_out_and_counted(monkeypatch, caplog):
-    found = records(monkeypatch, caplog)
+def test_repeated_messages_are_left_out_and_counted(set_clock, caplog):
+    found = records(set_clock, caplog)
     same = [one for one in found if one.startswith("failed") and "words" not in one]
     assert len(same) == quiet.MOST + 5
     assert same[8] == "failed at 8 of <0x8>"

@@ -11,6 +11,7 @@ from served import BOX, SMALL, serving
 
 import driftpeak as dp
 from driftpeak._core.errors import DriftpeakError, error_classes
+from driftpeak.service import _middleware
 from driftpeak.service._limits import Limits
 from driftpeak.service._middleware import Rates, host_of
 from driftpeak.service._problems import ProblemError
@@ -331,9 +332,8 @@ def test_clients_that_ask_too_often(tmp_path):
         assert answer[1]["retry-after"] == "1"
 
 
-def test_rates_are_of_each_client(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("driftpeak.service._middleware.time.monotonic", lambda: now[0])
+def test_rates_are_of_each_client(set_clock):
+    now = set_clock(_middleware)
     rates = Rates(2.0, 2)
     for client in ("a", "a", "b", "b"):
         rates.check(client)
