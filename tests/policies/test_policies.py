@@ -240,6 +240,19 @@ def test_every_policy_has_a_name_on_the_command_line(name):
     assert make_policy(name, PRIOR, steps=50, learned=learned).points == len(PRIOR)
 
 
+@pytest.mark.parametrize("name", POLICIES)
+def test_numbers_are_no_part_of_the_structure(name):
+    """Compiled programs are found by it: policies for other data need no other program."""
+
+    def structure(seed):
+        rows = np.random.default_rng(seed).normal(size=(40, 30))
+        prior = dp.Prior(dp.Grid([0, 1], size=30), dp.SE(0.2), noise_variance=0.01 * seed)
+        policy = make_policy(name, prior, steps=50, learned=dp.fit_history(rows))
+        return jax.tree.structure(policy.prepare(50))
+
+    assert structure(1) == structure(2)
+
+
 @pytest.mark.parametrize("name", HISTORIC)
 def test_yardsticks_need_recorded_rows(name):
     with pytest.raises(dp.DriftpeakError, match=f"{name} needs recorded rows"):
