@@ -62,7 +62,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if nextitem is not None and nextitem.path == item.path:
         return
     if MAPPINGS.exists() and MAPPINGS.read_bytes().count(b"\n") > MOST_MAPPINGS:
-        if (programs := sys.modules.get("driftpeak.simulation._programs")) is not None:
+        if (programs := sys.modules.get("driftpeak._core.numerics.lowered")) is not None:
             programs.forget_programs()
         jax.clear_caches()
         gc.collect()

@@ -7,12 +7,15 @@ trials of the same policies is measured for comparison: it has no separate calls
 shared machine varies; the processor time of one pair varies less. TV-GP-UCB then runs with a
 journal until it holds OBSERVATIONS observations, and the fleet is opened again. Last, both policies
 run as a `ShardedFleet` with journals on two Dask workers of this machine, one thread each, and all
-members are asked and answered at once.
+members are asked and answered at once. The first ask and tell of a fleet with `auto` are timed in
+new processes: without cached programs, and with those of an earlier process.
 
     MEMBERS=2000 OBSERVATIONS=20000 python -m benchmarks fleet
 """
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 from typing import Any
@@ -26,6 +29,17 @@ from driftpeak.fleet import ShardedFleet
 MEMBERS = int(os.environ.get("MEMBERS", "10000"))
 OBSERVATIONS = int(os.environ.get("OBSERVATIONS", "1000000"))
 BATCH, ARMS = 1_000, 20
+FIRST = """
+import time
+import numpy as np
+import driftpeak as dp
+prior = dp.Prior(dp.Arms(np.linspace(0, 1, 20)), dp.SE(lengthscale=0.2), noise_variance=0.1)
+fleet = dp.Fleet(prior.domain, 100, policy=dp.Auto(prior))
+started = time.perf_counter()
+asked = fleet.ask(time=0.0)
+fleet.tell(asked.ids, np.zeros(100))
+print(time.perf_counter() - started)
+"""
 TARGETS = {
     "TV-GP-UCB: pairs per second": ">= 200000",
     "auto: pairs per second": ">= 25000",
@@ -33,6 +47,7 @@ TARGETS = {
     "auto: times the speed of optimizers": ">= 50",
     "TV-GP-UCB: with a journal, share": ">= 0.5",
     "open a stored fleet (s)": "<= 10",
+    "auto: first ask and tell, cached / not": "<= 0.5",
     "peak memory (GiB)": "<= 2",
 }
 
@@ -60,7 +75,23 @@ def run() -> dict[str, Any]:
     figures |= stored(prior, policy, figures["TV-GP-UCB: pairs per second"])
     for name, (policy, passes) in rounds.items():
         figures[f"{name}: pairs per second on two workers"] = sharded(prior, policy, passes)
-    return figures
+    return figures | first_calls()
+
+
+def first_calls() -> dict[str, float]:
+    """Return the seconds of the first calls without and with cached programs, and their ratio."""
+    with tempfile.TemporaryDirectory() as folder:
+        alone, _, cached = (
+            float(subprocess.check_output(
+                [sys.executable, "-c", FIRST], env=os.environ | {"DRIFTPEAK_CACHE": cache}
+            ))
+            for cache in ("off", folder, folder)
+        )  # fmt: skip
+    return {
+        "auto: first ask and tell, not cached (s)": alone,
+        "auto: first ask and tell, cached (s)": cached,
+        "auto: first ask and tell, cached / not": cached / alone,
+    }
 
 
 def sharded(prior: dp.Prior, policy: Any, passes: int) -> float:

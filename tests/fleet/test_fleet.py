@@ -8,6 +8,7 @@ from dense import posterior
 from hypothesis import given, settings, strategies as st
 
 import driftpeak as dp
+from driftpeak._core.numerics import lowered
 from driftpeak._core.times import Horizon
 from driftpeak.fleet import _programs as programs
 from driftpeak.simulation._programs import random_keys
@@ -195,16 +196,18 @@ def test_the_batches_do_not_matter(data):
         np.testing.assert_allclose(x, y, atol=1e-12)
 
 
-def test_a_step_of_any_subset_runs_few_programs():
+def test_a_step_of_any_subset_runs_few_programs(monkeypatch):
+    made, compile_lowered = [], lowered.compile_lowered
+    monkeypatch.setattr(
+        lowered, "compile_lowered", lambda *words: made.append(words) or compile_lowered(*words)
+    )
     policy = dp.TVGPUCB(PRIOR, drift=0.07)
     fleet = dp.Fleet(PRIOR.domain, 1200, policy=policy, late=7)
-    before = programs.ask._cache_size(), programs.tell._cache_size()
     with jax.numpy_rank_promotion("allow"):  # as in the threads for several batches
         for count in (1, 2, 15, 16, 17, 90, 128, 129, 1000, 1024, 1025, 1200):
             asked = fleet.ask(np.arange(count))
             fleet.tell(asked.ids, np.zeros(count))
-    after = programs.ask._cache_size(), programs.tell._cache_size()
-    assert all(x - y <= len(programs.SIZES) for x, y in zip(after, before, strict=True))
+    assert 0 < len(made) <= 3 * len(programs.SIZES)  # to start, ask and tell
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from driftpeak._core.errors import UnsupportedError
+from driftpeak._core.numerics.machine_code import cache_programs
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak._core.types import Integers, Matrix, Vector
 from driftpeak.fleet import _programs as programs
@@ -39,6 +40,7 @@ class Engine:
 
     @double_precision
     def __init__(self, player: Player[Any], *, seed: int, late: int) -> None:
+        cache_programs()
         self.players: list[Player[Any]] = [self.prepared(player)]
         self.layout = layout_of(self.players[0])
         self._batches = Batches()

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from driftpeak._core.numerics.conditionals import out_of_step
+from driftpeak._core.numerics.lowered import call
 from driftpeak.fleet._layout import Layout
 from driftpeak.policies import Player
 
@@ -25,7 +26,18 @@ StepArrays = tuple[Int[Array, "b s"], Int[Array, "b s"], Float[Array, "b s"], Fl
 """Kinds, arms, rewards and times of s steps of b members."""
 
 
-@partial(jax.jit, static_argnums=0)
+def _program(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function whose first argument is static; its programs are cached on disk."""
+    jitted = jax.jit(function, static_argnums=0, keep_unused=True)
+
+    @wraps(function)
+    def run(layout: Layout, *arrays: Any) -> Any:
+        return call(jitted, *arrays, static=(layout,))
+
+    return run
+
+
+@_program
 def start(layout: Layout, player: Player[Any], keys: Any, resets: Int[Array, " b"]) -> Array:
     """Return the states of new members; `resets` is the number of resets of each."""
 
@@ -40,7 +52,7 @@ def start(layout: Layout, player: Player[Any], keys: Any, resets: Int[Array, " b
 def _by_chunk(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function of the members of a batch, and apply it to chunks, one after another."""
 
-    @partial(jax.jit, static_argnums=0)
+    @_program
     @wraps(function)
     def run(layout: Layout, player: Player[Any], *arrays: Any) -> Any:
         size = len(arrays[0])

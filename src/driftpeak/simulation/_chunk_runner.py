@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from driftpeak._core.errors import DriftpeakError
+from driftpeak._core.numerics.lowered import call, program_of
 from driftpeak._core.numerics.precision import check_digits
 from driftpeak._core.progress import Progress
 from driftpeak._core.times import Times, median_step
@@ -23,13 +24,11 @@ from driftpeak.simulation._programs import (
     Block,
     Chance,
     advance,
-    compiled,
     expect,
     inform,
     playing,
     random_keys,
     refresh,
-    run,
     standard_normals,
     start,
 )
@@ -117,25 +116,25 @@ class ChunkRunner:
         wanted = playing(predictions=options.predictions, readings=options.readings)
         # states are donated to what updates them, so each gets a copy of the keys of its own
         states = {
-            name: run(start, player, random_keys(seed, trials).policy)
+            name: call(start, player, random_keys(seed, trials).policy)
             for name, player in players.items()
         }
         foreseeing = [name for name, player in players.items() if player.foresight == "all"]
         if foreseeing:
-            world_state = run(start, world, random_keys(seed, trials).world)
+            world_state = call(start, world, random_keys(seed, trials).world)
             for numbers, moments in zip(blocks, padded, strict=True):
-                world_state, values, _ = run(advance, world, world_state, jnp.asarray(moments))
+                world_state, values, _ = call(advance, world, world_state, jnp.asarray(moments))
                 here = jnp.asarray(numbers < len(times))
                 for name in foreseeing:
                     states[name] = inform(players[name], states[name], values, here)
 
-        world_state = run(start, world, random_keys(seed, trials).world)
+        world_state = call(start, world, random_keys(seed, trials).world)
         for block, numbers in enumerate(blocks):
             if options.forecast:
                 # padding must not change the state from which the final forecast is made
                 numbers = numbers[numbers < len(times)]
             moments = jnp.asarray(padded[block][: len(numbers)])
-            world_state, values, best = run(advance, world, world_state, moments)
+            world_state, values, best = call(advance, world, world_state, moments)
             _check_finite(best, numbers, len(times))
             normals = standard_normals(keys.noise, jnp.asarray(numbers))
             steps = Block(values, best, moments, jnp.asarray(numbers), normals)
@@ -143,7 +142,7 @@ class ChunkRunner:
                 arguments = (states[name], player, steps, chance, jnp.asarray(len(times)))
                 bar.now(f"compiling {name}")  # takes no time if the program is cached
                 little = values.shape[1] * values.shape[2] * len(times) < LITTLE
-                program, compile_seconds = compiled(wanted, arguments, little=little)
+                program, compile_seconds = program_of(wanted, arguments, little=little)
                 bar.now(name)
                 started = clock.perf_counter()
                 played = jax.block_until_ready(program(*arguments))

@@ -1,6 +1,5 @@
 """Compiled programs of a simulation: one block of steps, all trials of a chunk at once."""
 
-import time as clock
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -8,8 +7,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from driftpeak._core.numerics.compiler import soon
-from driftpeak._core.numerics.lowered import compile_lowered
 from driftpeak.environments import Environment
 from driftpeak.environments.noise import Noise
 from driftpeak.policies import Player
@@ -232,47 +229,5 @@ def expect(state: Any, player: Player[Any], time: Any) -> Prediction | None:
     return jax.vmap(player.predict, in_axes=(0, None))(state, time)
 
 
-MOST_PROGRAMS = 256
 LITTLE = 2**23
 """Number of function values below which compilation takes longer than the run."""
-_programs: dict[Any, Any] = {}
-
-
-def compiled(
-    function: Any, arguments: tuple[Any, ...], *, little: bool = False
-) -> tuple[Any, float]:
-    """Return the compiled program for arguments of these shapes, and the compilation time.
-
-    The time is in seconds, and 0 for a program of this process. `jax.jit` remembers programs, too,
-    but compiles inside the first call, where the compilation cannot be timed, and it does not read
-    programs of earlier processes.
-
-    Arguments:
-        function: a function compiled by `jax.jit`, with `keep_unused=True`.
-        little: compile faster, with less optimisation, because there is little to compute
-            (`LITTLE`). Results differ only by rounding.
-    """
-    leaves, structure = jax.tree.flatten(arguments)
-    # a program is compiled for the device of its arguments
-    devices = frozenset[Any]().union(*(leaf.devices() for leaf in leaves))
-    shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-    key = (function, structure, shapes, devices, little)
-    if key in _programs:
-        return _programs[key], 0.0
-    started = clock.perf_counter()
-    lowered = function.lower(*arguments)
-    program = compile_lowered(lowered, soon() if little else None)
-    if len(_programs) >= MOST_PROGRAMS:
-        _programs.pop(next(iter(_programs)))
-    _programs[key] = program
-    return program, clock.perf_counter() - started
-
-
-def run(function: Any, *arguments: Any) -> Any:
-    """Call a function compiled by `jax.jit`; its program is read from the cache, if it is there."""
-    return compiled(function, arguments)[0](*arguments)
-
-
-def forget_programs() -> None:
-    """Delete the cached programs; they are compiled again when needed."""
-    _programs.clear()

@@ -8,8 +8,11 @@ class. Each process therefore traces and lowers their programs, and identifies t
 import hashlib
 import os
 import re
+import time
+from collections.abc import Hashable
 from contextlib import suppress
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import jax
@@ -17,6 +20,60 @@ from jax.experimental import serialize_executable
 
 from driftpeak._core.numerics import disk_cache
 from driftpeak._core.numerics.compiled import environment, executable, jax_caches
+from driftpeak._core.numerics.compiler import soon
+
+MOST_PROGRAMS = 256
+_programs: dict[Hashable, jax.stages.Compiled] = {}
+_adding = Lock()
+
+
+def program_of(
+    function: Any,
+    arguments: tuple[Any, ...],
+    *,
+    static: tuple[Hashable, ...] = (),
+    little: bool = False,
+) -> tuple[jax.stages.Compiled, float]:
+    """Return the compiled program for arguments of these shapes, and the compilation time.
+
+    The time is in seconds, and 0 for a program of this process. `jax.jit` remembers programs, too,
+    but compiles inside the first call, where the compilation cannot be timed, and it does not read
+    programs of earlier processes.
+
+    Arguments:
+        function: a function compiled by `jax.jit`, with `keep_unused=True`.
+        arguments: pytrees of arrays of JAX or NumPy.
+        static: the static arguments, which come first.
+        little: compile faster, with less optimisation, because there is little to compute. Results
+            differ only by rounding.
+    """
+    leaves, structure = jax.tree.flatten(arguments)
+    # a program is compiled for the device of its arguments
+    arrays = (leaf for leaf in leaves if isinstance(leaf, jax.Array))
+    devices = frozenset[Any]().union(*(array.devices() for array in arrays))
+    shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+    key = (function, static, structure, shapes, devices, little)
+    if key in _programs:
+        return _programs[key], 0.0
+    started = time.perf_counter()
+    lowered = function.lower(*static, *arguments)
+    program = compile_lowered(lowered, soon() if little else None)
+    with _adding:
+        if len(_programs) >= MOST_PROGRAMS:
+            del _programs[next(iter(_programs))]
+        _programs[key] = program
+    return program, time.perf_counter() - started
+
+
+def call(function: Any, *arguments: Any, static: tuple[Hashable, ...] = ()) -> Any:
+    """Call a function compiled by `jax.jit`; its program is read from the cache, if it is there."""
+    return program_of(function, arguments, static=static)[0](*arguments)
+
+
+def forget_programs() -> None:
+    """Delete the programs of this process; they are compiled again when needed."""
+    with _adding:
+        _programs.clear()
 
 
 def compile_lowered(

@@ -1,9 +1,9 @@
 """A folder of compiled programs that processes share, so that later ones need not compile.
 
-An `Optimizer` and `simulate` store their programs (`driftpeak._core.numerics.compiled` and
-`lowered`). Processes of the command line and of `local_workers` also switch on JAX's own persistent
-cache, for all others. The folder contains machine code. It is therefore used only if no other user
-can write to it, and each processor type and release of jaxlib has its own folder.
+An `Optimizer`, a `Fleet` and `simulate` store their programs (`driftpeak._core.numerics.compiled`
+and `lowered`). Processes of the command line and of `local_workers` also switch on JAX's own
+persistent cache, for all others. The folder contains machine code. It is therefore used only if no
+other user can write to it, and each processor type and release of jaxlib has its own folder.
 """
 
 import hashlib
