@@ -11,7 +11,7 @@ from optuna.samplers import RandomSampler
 
 import driftpeak as dp
 from driftpeak.integrations.optuna import DriftSampler
-from driftpeak.integrations.optuna._conditions import infer_space
+from driftpeak.integrations.optuna._conditions import SpaceInference
 from driftpeak.live._study.events import Asked
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -74,7 +74,7 @@ def changing_range(trial):
     ],
 )  # fmt: skip
 def test_conditions(objective, names, conditions):
-    space, found = infer_space(completed(objective))
+    space, found = SpaceInference().infer(completed(objective))
     assert list(space) == names.split()
     assert found == conditions
 
@@ -90,7 +90,9 @@ def test_values_outside_the_range_are_not_listed():
         for n in (1, 2, 3)
     ]
     trials.append(trials[-1].__class__(**vars_of(trials[-1], {"n": 7, "x": 0.5})))
-    assert infer_space(trials)[1] == {"x": {"n": [2, 3]}}
+    for number, trial in enumerate(trials):
+        trial.number = number
+    assert SpaceInference().infer(trials)[1] == {"x": {"n": [2, 3]}}
 
 
 def vars_of(trial, params):
@@ -120,7 +122,7 @@ def test_the_conditions_hold_in_all_trials(tree, seed):
                 values.append(None)
 
     trials = completed(objective, 30, seed)
-    space, conditions = infer_space(trials)
+    space, conditions = SpaceInference().infer(trials)
     assert set(space) == {name for trial in trials for name in trial.params}
     for trial in trials:
         active = {}
@@ -221,3 +223,19 @@ def test_a_fixed_value_outside_its_range_leaves_the_rest_to_the_independent_samp
     with pytest.warns(UserWarning, match="out of range"):
         trial.suggest_float("x", 0, 1)
     assert 0 <= trial.suggest_float("y", 0, 1) <= 1
+
+
+def test_trials_are_read_once_and_those_of_another_study_anew(monkeypatch):
+    """Spaces and conditions equal those of all trials; a distribution is compared once."""
+    compared, equal = [], FloatDistribution.__eq__
+    monkeypatch.setattr(
+        FloatDistribution, "__eq__", lambda self, other: compared.append(1) or equal(self, other)
+    )
+    inference = SpaceInference()
+    for objective in (nested, changing_range, nested):
+        trials = completed(objective, 60)
+        for count in (10, 35, 36, 60):
+            assert inference.infer(trials[:count]) == SpaceInference().infer(trials[:count])
+        compared.clear()
+        inference.infer(trials)
+        assert not compared

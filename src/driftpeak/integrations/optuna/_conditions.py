@@ -23,29 +23,64 @@ A value is an integer, or the index of a choice.
 """
 
 
-def infer_space(
-    trials: Sequence[FrozenTrial],
-) -> tuple[Distributions, dict[str, Condition]]:
-    """Return the search space of completed trials, and the conditions of its parameters by name.
+class SpaceInference:
+    """Inference of the search space of a study from its completed trials.
 
-    Parents come before the parameters that depend on them. The space lacks parameters with a single
-    value, with a range that changes, or with a condition that is not found.
+    A completed trial does not change, so each is read only once.
     """
-    counts = Counter(name for trial in trials for name in trial.distributions)
-    space: Distributions = {}
-    conditions: dict[str, Condition] = {}
-    for name in sorted(counts, key=lambda name: (-counts[name], name)):
-        first, *others = (t.distributions[name] for t in trials if name in t.distributions)
-        if first.single() or any(other != first for other in others):
-            continue
-        if counts[name] < len(trials):
-            parents = [parent for parent in space if counts[parent] > counts[name]]
-            condition = _condition(name, [p for p in parents if _is_listed(space[p])], trials)
-            if condition is None:
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._read: dict[int, FrozenTrial] = {}  # by number
+        self._counts: Counter[str] = Counter()
+        self._first: Distributions = {}
+        self._changing: set[str] = set()  # parameters with several distributions
+
+    def infer(self, trials: Sequence[FrozenTrial]) -> tuple[Distributions, dict[str, Condition]]:
+        """Return the search space of completed trials, and the conditions by name of parameter.
+
+        Parents come before the parameters that depend on them. The space lacks parameters with a
+        single value, with a range that changes, or with a condition that is not found.
+        """
+        if not self._are_among(trials):  # trials of another study
+            self._begin()
+        for trial in trials:
+            if trial.number not in self._read:
+                self._add(trial)
+        return self._space()
+
+    def _are_among(self, trials: Sequence[FrozenTrial]) -> bool:
+        """Return whether the trials include all that were read."""
+        found = {trial.number: trial for trial in trials}
+        return all(
+            number in found and found[number].datetime_complete == trial.datetime_complete
+            for number, trial in self._read.items()
+        )
+
+    def _add(self, trial: FrozenTrial) -> None:
+        self._read[trial.number] = trial
+        self._counts.update(trial.distributions.keys())
+        for name, distribution in trial.distributions.items():
+            if self._first.setdefault(name, distribution) != distribution:
+                self._changing.add(name)
+
+    def _space(self) -> tuple[Distributions, dict[str, Condition]]:
+        counts, trials = self._counts, list(self._read.values())
+        space: Distributions = {}
+        conditions: dict[str, Condition] = {}
+        for name in sorted(counts, key=lambda name: (-counts[name], name)):
+            if self._first[name].single() or name in self._changing:
                 continue
-            conditions[name] = condition
-        space[name] = first
-    return space, conditions
+            if counts[name] < len(trials):
+                parents = [parent for parent in space if counts[parent] > counts[name]]
+                condition = _condition(name, [p for p in parents if _is_listed(space[p])], trials)
+                if condition is None:
+                    continue
+                conditions[name] = condition
+            space[name] = self._first[name]
+        return space, conditions
 
 
 def _condition(name: str, parents: list[str], trials: Sequence[FrozenTrial]) -> Condition | None:

@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from driftpeak._core.argument_types import checked
 from driftpeak._core.errors import LARGEST_SEED, DriftpeakError, at_least_integer, rejected, shown
-from driftpeak.integrations.optuna._conditions import Condition, Distributions, infer_space
+from driftpeak.integrations.optuna._conditions import Condition, Distributions, SpaceInference
 from driftpeak.integrations.optuna._follower import Clock, Follower
 from driftpeak.live._engines.drifting_gp import DriftingGP
 from driftpeak.live._engines.setup import LivePolicy, is_policy
@@ -108,10 +108,12 @@ class DriftSampler(BaseSampler):
         """Create the state that copies and pickles omit, as it follows from the trials."""
         self._lock = RLock()  # threads share a sampler
         self._followers: list[Follower] = []  # newest first
+        self._inference = SpaceInference()
         self._warned: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("_lock", "_followers", "_warned")}
+        state = self._lock, self._followers, self._inference, self._warned
+        return {k: v for k, v in vars(self).items() if not any(v is each for each in state)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -126,7 +128,9 @@ class DriftSampler(BaseSampler):
 
         Parameters with a condition that is not recognised, or with a changing range, are omitted.
         """
-        return infer_space(_completed(study))[0]
+        trials = _completed(study)
+        with self._lock:
+            return self._inference.infer(trials)[0]
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: Distributions
@@ -139,11 +143,12 @@ class DriftSampler(BaseSampler):
         self._raise_error_if_multi_objective(study)
         if not search_space:
             return {}
-        _, conditions = infer_space(_completed(study))
-        names = search_space.keys()
-        conditions = {k: each for k, each in conditions.items() if {k, *each} <= names}
         with self._lock:
-            return self._follower(study, search_space, conditions, trial).ask(trial)
+            trials = study.get_trials(deepcopy=False)
+            _, conditions = self._inference.infer(_completed_of(trials))
+            names = search_space.keys()
+            conditions = {k: each for k, each in conditions.items() if {k, *each} <= names}
+            return self._follower(study, trials, search_space, conditions, trial).ask(trial)
 
     def sample_independent(
         self,
@@ -161,7 +166,8 @@ class DriftSampler(BaseSampler):
         distributions = _known_before(study, trial, param_name, param_distribution)
         if distributions:
             with self._lock, suppress(DriftpeakError):  # a fixed value outside its range
-                follower = self._follower(study, distributions, {}, trial)
+                trials = study.get_trials(deepcopy=False)
+                follower = self._follower(study, trials, distributions, {}, trial)
                 return follower.ask_rest(trial)[param_name]
         if self._warn and param_name not in self._warned and _completed(study):
             self._warned.add(param_name)
@@ -198,27 +204,27 @@ class DriftSampler(BaseSampler):
             ValueError: the study has several objectives.
         """
         self._raise_error_if_multi_objective(study)
-        search_space, conditions = infer_space(_completed(study))
-        if not search_space:
-            raise DriftpeakError(
-                "best() needs completed trials with a common parameter; got none: no trial is "
-                "complete, or there is no parameter that all completed trials share"
-            )
         with self._lock:
-            return self._follower(study, search_space, conditions).best(time)
+            trials = study.get_trials(deepcopy=False)
+            search_space, conditions = self._inference.infer(_completed_of(trials))
+            if not search_space:
+                raise DriftpeakError(
+                    "best() needs completed trials with a common parameter; got none: no trial is "
+                    "complete, or there is no parameter that all completed trials share"
+                )
+            return self._follower(study, trials, search_space, conditions).best(time)
 
     def _follower(
         self,
         study: Study,
+        trials: Sequence[FrozenTrial],
         search_space: Distributions,
         conditions: dict[str, Condition],
         trial: FrozenTrial | None = None,
     ) -> Follower:
         """Return an optimiser with all trials of a study except the one that is sampled now."""
         others = {
-            other.number: other
-            for other in study.get_trials(deepcopy=False)
-            if trial is None or other.number != trial.number
+            other.number: other for other in trials if trial is None or other.number != trial.number
         }
         maximize = study.direction == StudyDirection.MAXIMIZE
         space = search_space, conditions
@@ -243,6 +249,10 @@ class DriftSampler(BaseSampler):
 
 def _completed(study: Study) -> list[FrozenTrial]:
     return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+
+
+def _completed_of(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    return [trial for trial in trials if trial.state == TrialState.COMPLETE]
 
 
 def _known_before(
