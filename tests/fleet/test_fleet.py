@@ -201,6 +201,7 @@ def test_a_step_of_any_subset_runs_few_programs(monkeypatch):
     monkeypatch.setattr(
         lowered, "compile_lowered", lambda *words: made.append(words) or compile_lowered(*words)
     )
+    lowered.forget_programs()  # those of earlier tests
     policy = dp.TVGPUCB(PRIOR, drift=0.07)
     fleet = dp.Fleet(PRIOR.domain, 1200, policy=policy, late=7)
     with jax.numpy_rank_promotion("allow"):  # as in the threads for several batches

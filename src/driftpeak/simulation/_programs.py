@@ -14,6 +14,8 @@ from driftpeak.policies.player import Prediction
 
 TOGETHER = 256
 """Approximate number of functions evaluated at once; larger batches are not much faster."""
+LITTLE = 2**23
+"""Number of function values below which compilation takes longer than the run."""
 
 
 class Keys(NamedTuple):
@@ -227,7 +229,3 @@ def refresh(state: Any, player: Player[Any]) -> Any:
 def expect(state: Any, player: Player[Any], time: Any) -> Prediction | None:
     """Return a policy's forecast of every point at `time`, one row for each trial, or None."""
     return jax.vmap(player.predict, in_axes=(0, None))(state, time)
-
-
-LITTLE = 2**23
-"""Number of function values below which compilation takes longer than the run."""

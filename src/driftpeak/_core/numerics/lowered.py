@@ -1,8 +1,9 @@
-"""Compilation of lowered programs, and a cache of these on disk.
+"""Compilation of lowered programs, and caches of these in memory and on disk.
 
 `driftpeak._core.numerics.compiled` stores programs of functions of this package, and a process that
-reads one need not trace the function. The policies and environments of a simulation may be of any
-class. Each process therefore traces and lowers their programs, and identifies them by the result.
+reads one need not trace the function. The policies and environments of a simulation or a fleet may
+be of any class. Each process therefore traces and lowers their programs, and identifies them by the
+result.
 """
 
 import hashlib
@@ -23,6 +24,7 @@ from driftpeak._core.numerics.compiled import environment, executable, jax_cache
 from driftpeak._core.numerics.compiler import soon
 
 MOST_PROGRAMS = 256
+"""Number of programs in memory; the oldest are removed above it."""
 _programs: dict[Hashable, jax.stages.Compiled] = {}
 _adding = Lock()
 
@@ -53,8 +55,8 @@ def program_of(
     devices = frozenset[Any]().union(*(array.devices() for array in arrays))
     shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
     key = (function, static, structure, shapes, devices, little)
-    if key in _programs:
-        return _programs[key], 0.0
+    if (known := _programs.get(key)) is not None:
+        return known, 0.0
     started = time.perf_counter()
     lowered = function.lower(*static, *arguments)
     program = compile_lowered(lowered, soon() if little else None)
@@ -66,12 +68,12 @@ def program_of(
 
 
 def call(function: Any, *arguments: Any, static: tuple[Hashable, ...] = ()) -> Any:
-    """Call a function compiled by `jax.jit`; its program is read from the cache, if it is there."""
+    """Call a function with its program, which `program_of` returns."""
     return program_of(function, arguments, static=static)[0](*arguments)
 
 
 def forget_programs() -> None:
-    """Delete the programs of this process; they are compiled again when needed."""
+    """Remove the programs from memory; they are read or compiled again when needed."""
     with _adding:
         _programs.clear()
 

@@ -33,6 +33,7 @@ class SpaceInference:
         self._begin()
 
     def _begin(self) -> None:
+        """Forget all trials."""
         self._read: dict[int, FrozenTrial] = {}  # by number
         self._counts: Counter[str] = Counter()
         self._first: Distributions = {}

@@ -112,8 +112,8 @@ class DriftSampler(BaseSampler):
         self._warned: set[str] = set()
 
     def __getstate__(self) -> dict[str, Any]:
-        state = self._lock, self._followers, self._inference, self._warned
-        return {k: v for k, v in vars(self).items() if not any(v is each for each in state)}
+        created = "_lock", "_followers", "_inference", "_warned"
+        return {k: v for k, v in vars(self).items() if k not in created}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -128,9 +128,8 @@ class DriftSampler(BaseSampler):
 
         Parameters with a condition that is not recognised, or with a changing range, are omitted.
         """
-        trials = _completed(study)
         with self._lock:
-            return self._inference.infer(trials)[0]
+            return self._inference.infer(_completed(_trials(study)))[0]
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: Distributions
@@ -144,8 +143,8 @@ class DriftSampler(BaseSampler):
         if not search_space:
             return {}
         with self._lock:
-            trials = study.get_trials(deepcopy=False)
-            _, conditions = self._inference.infer(_completed_of(trials))
+            trials = _trials(study)
+            _, conditions = self._inference.infer(_completed(trials))
             names = search_space.keys()
             conditions = {k: each for k, each in conditions.items() if {k, *each} <= names}
             return self._follower(study, trials, search_space, conditions, trial).ask(trial)
@@ -166,10 +165,9 @@ class DriftSampler(BaseSampler):
         distributions = _known_before(study, trial, param_name, param_distribution)
         if distributions:
             with self._lock, suppress(DriftpeakError):  # a fixed value outside its range
-                trials = study.get_trials(deepcopy=False)
-                follower = self._follower(study, trials, distributions, {}, trial)
+                follower = self._follower(study, _trials(study), distributions, {}, trial)
                 return follower.ask_rest(trial)[param_name]
-        if self._warn and param_name not in self._warned and _completed(study):
+        if self._warn and param_name not in self._warned and _completed(_trials(study)):
             self._warned.add(param_name)
             by = type(self._independent).__name__
             logging.getLogger(__name__).warning(INDEPENDENT, param_name, trial.number, by)
@@ -205,8 +203,8 @@ class DriftSampler(BaseSampler):
         """
         self._raise_error_if_multi_objective(study)
         with self._lock:
-            trials = study.get_trials(deepcopy=False)
-            search_space, conditions = self._inference.infer(_completed_of(trials))
+            trials = _trials(study)
+            search_space, conditions = self._inference.infer(_completed(trials))
             if not search_space:
                 raise DriftpeakError(
                     "best() needs completed trials with a common parameter; got none: no trial is "
@@ -247,11 +245,11 @@ class DriftSampler(BaseSampler):
         return follower
 
 
-def _completed(study: Study) -> list[FrozenTrial]:
-    return study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+def _trials(study: Study) -> list[FrozenTrial]:
+    return study.get_trials(deepcopy=False)
 
 
-def _completed_of(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+def _completed(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     return [trial for trial in trials if trial.state == TrialState.COMPLETE]
 
 
@@ -262,7 +260,7 @@ def _known_before(
 
     The result is empty if no completed trial has the parameter.
     """
-    having = [t for t in _completed(study) if t.distributions.get(name) == distribution]
+    having = [t for t in _completed(_trials(study)) if t.distributions.get(name) == distribution]
     common = intersection_search_space(having)
     return {
         other: each
