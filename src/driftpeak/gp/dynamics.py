@@ -117,7 +117,7 @@ class MarkovMotion(RecordsArguments, Motion):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(f"drift {drift:g}" for drift in self.drifts)
+        return tuple(f"drift {drift:g}" for drift in np.asarray(self.drifts))
 
     @property
     def observed(self) -> Float[Array, "k d"]:
@@ -179,7 +179,7 @@ class Matern32(SecondOrder):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(f"momentum {rate:g}" for rate in self.rates)
+        return tuple(f"momentum {rate:g}" for rate in np.asarray(self.rates))
 
     def transition(self, elapsed: Scalar) -> Float[Array, "k d d"]:
         moved = jnp.asarray(self.rates) * elapsed
@@ -228,7 +228,7 @@ class DampedOscillator(SecondOrder):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(f"period {period:g}" for period in self.periods)
+        return tuple(f"period {period:g}" for period in np.asarray(self.periods))
 
     def transition(self, elapsed: Scalar) -> Float[Array, "k d d"]:
         angle = 2 * jnp.pi * elapsed / jnp.asarray(self.periods)
@@ -291,7 +291,7 @@ class SumMotion(RecordsArguments, Motion):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(f"sum, drift {drift:.3g}" for drift in self.forgets)
+        return tuple(f"sum, drift {drift:.3g}" for drift in np.asarray(self.forgets))
 
     @property
     def observed(self) -> Float[Array, "k d"]:
