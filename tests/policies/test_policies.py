@@ -1,5 +1,7 @@
 """Every policy keeps the contract, and decides as an independent dense computation says."""
 
+from typing import Any
+
 import dense
 import jax
 import jax.numpy as jnp
@@ -177,6 +179,31 @@ class Forgetful(dp.ActingPolicy):
 def test_draws_that_come_again_are_noticed():
     with pytest.raises(AssertionError, match="draws must not be repeated"):
         check_policy(Forgetful(), wrapped=False)
+
+
+class Reporting(Forgetful):
+    """Reports something other than it announces."""
+
+    told: Any = None
+
+    @property
+    def readings(self):
+        return {"shares": dp.Reading("of two kinds", ("one", "other"))}
+
+    def read(self, state):
+        return self.told
+
+
+@pytest.mark.parametrize(
+    ("told", "complaint"),
+    [
+        ({}, r"names of readings, \{'shares'\}; got set\(\)"),
+        ({"shares": np.zeros(3)}, r"'shares' must have shape \(2,\)"),
+    ],
+)
+def test_readings_are_as_announced(told, complaint):
+    with pytest.raises(AssertionError, match=complaint):
+        check_policy(Reporting(told=told), wrapped=False)
 
 
 INFLUENTIAL = {

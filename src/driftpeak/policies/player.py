@@ -161,7 +161,10 @@ class Player(eqx.Module, Generic[State]):
 
     @property
     def readings(self) -> Mapping[str, Reading]:
-        """The quantities that `read` returns, by name."""
+        """The quantities that `read` returns, by name.
+
+        Read it outside compiled code: the labels may depend on values of the policy.
+        """
         return {}
 
     def read(self, state: State) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from driftpeak.policies.testing import check_policy
 check_policy(MyPolicy(prior))
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -146,7 +146,9 @@ def _together(
 ) -> Any:
     own = np.full((len(keys), len(times)), -1)
     given = jnp.asarray(own if taken is None else taken, int)
-    return _trials(player, keys, values, jnp.asarray(times), answers, given)
+    played = _trials(player, keys, values, jnp.asarray(times), answers, given)
+    _check_readings(player, played[-1])
+    return played
 
 
 def _begin(player: Player[Any], key: PRNGKeyArray, values: Array) -> Any:
@@ -184,17 +186,21 @@ def _one_step(
 
 def _look(player: Player[Any], state: Any, time: Scalar) -> Any:
     """Return all optional outputs of the player."""
-    read = player.read(state)
-    if read.keys() != player.readings.keys():
-        raise AssertionError(
-            f"read must return the names of readings, {set(player.readings)}; got {set(read)}"
-        )
-    for name, reading in player.readings.items():
-        shape = (len(reading.labels),) if reading.labels else ()
-        if jnp.shape(read[name]) != shape:
-            raise AssertionError(f"reading {name!r} must have shape {shape}")
     shown = player.predict(state, time), player.restarts(state)
-    return *shown, player.held(state, time), read
+    return *shown, player.held(state, time), player.read(state)
+
+
+def _check_readings(player: Player[Any], read: Mapping[str, Any]) -> None:
+    """Check the readings of all trials and steps, outside compiled code: labels may need values."""
+    readings = player.readings
+    if read.keys() != readings.keys():
+        raise AssertionError(
+            f"read must return the names of readings, {set(readings)}; got {set(read)}"
+        )
+    for name, reading in readings.items():
+        shape = (len(reading.labels),) if reading.labels else ()
+        if np.shape(read[name])[2:] != shape:
+            raise AssertionError(f"reading {name!r} must have shape {shape}")
 
 
 def _check_side_queries(
