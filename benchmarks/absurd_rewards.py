@@ -9,17 +9,17 @@ distance without an extreme reward, with a 95 % bootstrap interval over the seed
 The criterion is 1.5.
 """
 
-import os
 import sys
 from typing import Any
 
 import numpy as np
 
 import driftpeak as dp
+from benchmarks._settings import whole_number
 
 LARGEST = sys.float_info.max
 ABSURD = (None, -1e3, -1e6, -1e9, -1e12, -LARGEST, 1e3, 1e12, LARGEST)
-SEEDS = range(int(os.environ.get("LIVE_SEEDS", "6")))
+SEEDS = range(whole_number("LIVE_SEEDS", 6))
 WARM, AFTER = 60, 100
 
 

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import driftpeak as dp
+from benchmarks._settings import whole_number
 from driftpeak.experiments.bootstrap import interval
 from driftpeak.policies.elimination import PhasedElimination
 from driftpeak.theory.variation import supremum_variation
@@ -26,7 +27,7 @@ from driftpeak.theory.variation import supremum_variation
 TRIALS, SUPPORTS, NOISE = 20, 20, 0.1
 OTHERS, OTHERS_SEED = 20, 2025  # trials from which V_T and B are estimated
 CONSTANTS = (1.0, 0.03)
-SEED = int(os.environ.get("SEED", "0"))
+SEED = whole_number("SEED", 0, least=0)
 
 
 class Rise(dp.AbruptSwitches):

@@ -36,8 +36,9 @@ import numpy as np
 import driftpeak as dp
 from benchmarks._drawn import fourier
 from benchmarks._paired import ratio
+from benchmarks._settings import whole_number
 
-SEEDS = int(os.environ.get("CATEGORY_SEEDS", "20"))
+SEEDS = whole_number("CATEGORY_SEEDS", 20)
 PARTS = os.environ.get("CATEGORY_PARTS", "regret decisions").split()
 STEPS, NOISE = 100, 0.1
 CHECKED = (40, 200)

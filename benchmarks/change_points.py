@@ -13,7 +13,6 @@ geometric means with 95 % bootstrap intervals over functions. The method was dev
 with numbers below 100 and tried once on the numbers 900 to 953; those measured here are others.
 """
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
@@ -24,12 +23,13 @@ from scipy.stats import qmc
 
 import driftpeak as dp
 from benchmarks._paired import ratio
+from benchmarks._settings import whole_number
 from benchmarks.live_motion import world
 
 JUMPING = ("replaced", "drifts and is replaced", "bump", "failure")
 CALM = ("still", "markov", "momentum", "outliers", "heavy tails")
 KINDS = (*JUMPING, *CALM)
-COUNT = int(os.environ.get("CHANGE_POINT_WORLDS", "6"))  # functions of each kind
+COUNT = whole_number("CHANGE_POINT_WORLDS", 6)  # functions of each kind
 WORLDS = range(1800, 1800 + len(KINDS) * COUNT)
 EVALUATIONS, NOISE = 120, 0.1
 TARGETS = {"all that jump": "<= 0.8", "all without jumps": "<= 1.02"}
@@ -38,7 +38,7 @@ Function = Callable[[Any, float], Any]
 
 def run() -> dict[str, Any]:
     """Return regret ratios by kind, and the number of changes that were detected."""
-    with ProcessPoolExecutor(int(os.environ.get("NPROC", "1"))) as pool:
+    with ProcessPoolExecutor(whole_number("NPROC", 1)) as pool:
         plays = np.array(list(pool.map(play, *zip(*product(WORLDS, (True, False)), strict=True))))
     regrets, found = plays[:, 0].reshape(-1, 2), plays[::2, 1]
     kinds, figures = np.array([KINDS[number % len(KINDS)] for number in WORLDS]), {}

@@ -17,9 +17,10 @@ import time
 from typing import Any
 
 import driftpeak as dp
+from benchmarks._settings import whole_number
 from driftpeak.simulation.executors import local_workers
 
-TRIALS, STEPS = int(os.environ.get("TRIALS", "16384")), 200
+TRIALS, STEPS = whole_number("TRIALS", 16384), 200
 WORKERS = (1, 2)
 
 

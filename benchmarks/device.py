@@ -11,7 +11,6 @@ mostly processes small matrices; and trials per second of figure 2a of B16 (`fig
 JAX finds a GPU if it is installed for it, as by `pip install "jax[cuda13]"`.
 """
 
-import os
 import time
 from typing import Any
 
@@ -19,12 +18,13 @@ import jax
 import jax.numpy as jnp
 
 import driftpeak as dp
+from benchmarks._settings import whole_number, whole_numbers
 from benchmarks._stepping import BLOCK, BLOCKS, seconds, step_seconds
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak.gp.features import pivoted_cholesky
 
-SIDES = tuple(map(int, os.environ.get("DEVICE_SIDES", "50,316").split(",")))
-TRIALS = int(os.environ.get("DEVICE_TRIALS", "100"))
+SIDES = whole_numbers("DEVICE_SIDES", (50, 316))
+TRIALS = whole_number("DEVICE_TRIALS", 100)
 DRIFT, PERIOD, STEPS, AT_ONCE = 0.01, 38, 200, 64
 
 

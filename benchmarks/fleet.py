@@ -24,10 +24,11 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import driftpeak as dp
+from benchmarks._settings import whole_number
 from driftpeak.fleet import ShardedFleet
 
-MEMBERS = int(os.environ.get("MEMBERS", "10000"))
-OBSERVATIONS = int(os.environ.get("OBSERVATIONS", "1000000"))
+MEMBERS = whole_number("MEMBERS", 10000)
+OBSERVATIONS = whole_number("OBSERVATIONS", 1000000)
 BATCH, ARMS = 1_000, 20
 FIRST = """
 import time

@@ -9,7 +9,6 @@ of the mean ratio over seeds.
     MEMBERS=200 SEEDS=4 python -m benchmarks fleet_sharing
 """
 
-import os
 import time
 from typing import Any
 
@@ -17,9 +16,10 @@ import numpy as np
 from scipy import stats
 
 import driftpeak as dp
+from benchmarks._settings import whole_number
 
-MEMBERS = int(os.environ.get("MEMBERS", "200"))
-SEEDS = int(os.environ.get("SEEDS", "4"))
+MEMBERS = whole_number("MEMBERS", 200)
+SEEDS = whole_number("SEEDS", 4)
 ARMS, STEPS, DRIFT, NOISE = 20, 20, 0.02, 0.1
 PRIOR = dp.Prior(dp.Arms(np.linspace(0, 1, ARMS)), dp.SE(lengthscale=0.2), noise_variance=NOISE)
 COMMON = {"related": 0.8, "two groups": 0.8, "unrelated": 0.0}

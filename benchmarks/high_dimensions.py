@@ -29,13 +29,14 @@ import numpy as np
 
 from benchmarks._kept import Kept
 from benchmarks._paired import ratio
+from benchmarks._settings import whole_number, whole_numbers
 from benchmarks.rivals.process import Process, RivalMissingError
 
 OURS, REFERENCE = "driftpeak", "random"
 OTHERS = os.environ.get("HIGH_RIVALS", "optuna_cmaes turbo turbo_windowed xopt").split()
-DIMENSIONS = [int(word) for word in os.environ.get("HIGH_DIMENSIONS", "10 20 40").split()]
-SEEDS = int(os.environ.get("HIGH_SEEDS", "3"))
-EVALUATIONS = int(os.environ.get("HIGH_EVALUATIONS", "300"))
+DIMENSIONS = whole_numbers("HIGH_DIMENSIONS", (10, 20, 40), least=3)
+SEEDS = whole_number("HIGH_SEEDS", 3)
+EVALUATIONS = whole_number("HIGH_EVALUATIONS", 300)
 KINDS = ("additive", "few", "full")
 NOISE, CLOCK, LATE = 0.05, 600.0, 250
 TARGETS = {
@@ -143,7 +144,3 @@ def problem(kind: str, dimension: int, generator: np.random.Generator) -> Reward
         return -float(((stretched @ (x - best(time))) ** 2).sum()) / dimension
 
     return {"additive": additive, "few": few, "full": full}[kind]
-
-
-if SEEDS < 1 or min(DIMENSIONS, default=0) < 3:
-    raise SystemExit("high_dimensions: HIGH_SEEDS must be at least 1, HIGH_DIMENSIONS at least 3")

@@ -9,7 +9,6 @@ It neither rejects outliers nor detects sudden changes.
 `KNOWN_SEEDS` is the number of seeds, 2 by default.
 """
 
-import os
 import sys
 from typing import Any
 
@@ -18,13 +17,14 @@ import numpy as np
 import driftpeak as dp
 from benchmarks._moving import Moving
 from benchmarks._paired import ratio
+from benchmarks._settings import whole_number
 from benchmarks.field import FIRST_SEED
 from benchmarks.rivals.driftpeak import Rival
 from benchmarks.rivals.plays import equal_evaluations, mean_regret
 from driftpeak.environments.functions import FUNCTIONS
 from driftpeak.live._engines.gp_engine import GPEngine
 
-SEEDS = int(os.environ.get("KNOWN_SEEDS", "2"))
+SEEDS = whole_number("KNOWN_SEEDS", 2)
 EVALUATIONS, OBSERVATIONS, CLOCK = 200, 400, 600.0
 
 

@@ -23,7 +23,6 @@ by setting. `LIVE_DRAWS` sets the number of draws in each setting, 25 by default
 the number of the first draw, 0 by default.
 """
 
-import os
 import time
 from collections import defaultdict
 from statistics import NormalDist
@@ -34,6 +33,7 @@ from scipy.special import ndtr
 
 import driftpeak as dp
 from benchmarks._drawn import Drawn, Hyperparameters, hyperparameters, posterior
+from benchmarks._settings import whole_number
 
 STATIC = "static, d = 2"
 SETTINGS: dict[str, tuple[int, dict[str, float]]] = {  # number of parameters; 0 alternates 1 and 2
@@ -42,8 +42,8 @@ SETTINGS: dict[str, tuple[int, dict[str, float]]] = {  # number of parameters; 0
     "prior, d = 1 and 2": (0, {}),
     STATIC: (2, {"timescale": 1e5}),
 }
-DRAWS = int(os.environ.get("LIVE_DRAWS", "25"))
-FIRST = int(os.environ.get("LIVE_FIRST", "0"))
+DRAWS = whole_number("LIVE_DRAWS", 25)
+FIRST = whole_number("LIVE_FIRST", 0, least=0)
 CHECKED, POINTS, LATER = (30, 60, 100), 16, 20
 LEVELS = (0.9, 0.5, 0.99)
 WHERE = ("points", "peak", "suggestion", "points 20 steps later")

@@ -20,7 +20,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-BUSY = int(os.environ.get("LIVE_LATENCY_BUSY", "0"))
+from benchmarks._settings import whole_number
+
+BUSY = whole_number("LIVE_LATENCY_BUSY", 0, least=0)
 MORE = 3 if BUSY else 1
 COMMAND = "second `driftpeak live ask` (s)"
 TARGETS = {

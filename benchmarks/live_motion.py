@@ -12,7 +12,6 @@ is given for which auto ended with momentum. The prior probability of momentum w
 other functions of the same kinds.
 """
 
-import os
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,11 @@ from scipy.stats import qmc
 
 import driftpeak as dp
 from benchmarks._paired import ratio
+from benchmarks._settings import whole_number
 from driftpeak.live._model.covariance import RATE
 
 KINDS = ("markov", "momentum", "smooth", "still", "bump")
-WORLDS = range(100, 100 + 5 * int(os.environ.get("LIVE_WORLDS", "6")))
+WORLDS = range(100, 100 + 5 * whole_number("LIVE_WORLDS", 6))
 PLAYERS = ("markov", "momentum", "auto")
 EVALUATIONS, FEATURES, NOISE = 80, 400, 0.1
 

@@ -10,7 +10,6 @@ intervals over the functions of `live_motion`, over the seeds of one test functi
 test functions.
 """
 
-import os
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import driftpeak as dp
 from benchmarks import live_motion
 from benchmarks._moving import Moving
 from benchmarks._paired import ratio
+from benchmarks._settings import whole_number
 from benchmarks._standings import UNSEEN
 from benchmarks.rivals.driftpeak import Rival
 from benchmarks.rivals.plays import Play, mean_regret
@@ -26,7 +26,7 @@ from driftpeak.environments.functions import FUNCTIONS
 
 POLICIES = (dp.DriftingGP(), dp.DriftingGP(boundary_weighting=False))
 SEEN = tuple(name for name in FUNCTIONS if name not in UNSEEN)
-SEEDS = range(int(os.environ.get("SCOPE_SEEDS", "6")))
+SEEDS = range(whole_number("SCOPE_SEEDS", 6))
 EVALUATIONS = 50
 
 

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import driftpeak as dp
+from benchmarks._settings import whole_number
 
 os.environ["DRIFTPEAK_CACHE"] = "off"  # figures include compilation
 
-TRIALS, STEPS = int(os.environ.get("TRIALS", "100000")), 200
+TRIALS, STEPS = whole_number("TRIALS", 100000), 200
 TARGETS = {"peak memory (GiB)": "<= 2"}
 
 

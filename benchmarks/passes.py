@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 import driftpeak as dp
+from benchmarks._settings import whole_numbers
 from benchmarks._stepping import BLOCK, BLOCKS, seconds, step_seconds
 from driftpeak._core.numerics.precision import double_precision
 from driftpeak.gp.features import TOLERANCE, pivoted_cholesky
 from driftpeak.policies.auto import FEATURE_SHARE
 
-SIDES = tuple(map(int, os.environ.get("PASSES_SIDES", "50,316,1000").split(",")))
+SIDES = whole_numbers("PASSES_SIDES", (50, 316, 1000))
 POLICIES = {"TV-GP-UCB": partial(dp.TVGPUCB, drift=0.01), "auto": dp.Auto}
 TARGETS = {f"{side**2:,} points: passes a step, TV-GP-UCB": "<= 3" for side in SIDES}
 TARGETS |= {f"{name}, written out": most for name, most in TARGETS.items()}

@@ -14,15 +14,15 @@ start, the number of runs that reached one, and the median step at which it was 
 `SAFE_SEEDS` sets the number of seeds, 7 by default.
 """
 
-import os
 import warnings
 from typing import Any
 
 import numpy as np
 
 import driftpeak as dp
+from benchmarks._settings import whole_number
 
-SEEDS, STEPS, LIMIT = int(os.environ.get("SAFE_SEEDS", "7")), 95, 70.0
+SEEDS, STEPS, LIMIT = whole_number("SAFE_SEEDS", 7), 95, 70.0
 PLANTS = ("cooler", "machines", "hazard")
 TARGETS = {
     "all: violations": "<= 0.05",

@@ -12,7 +12,6 @@ are not measured again; remove the file to repeat the measurement.
 """
 
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,10 @@ import jax
 import driftpeak as dp
 from benchmarks._kept import Kept
 from benchmarks._playing import LENGTHSCALE, NOISE, measured
+from benchmarks._settings import whole_numbers
 
 FILE = Path(__file__).parent / "measured" / "scaling.jsonl"
-SIDES = tuple(map(int, os.environ.get("SCALING_SIDES", "50,100,178,316,562,1000").split(",")))
+SIDES = whole_numbers("SCALING_SIDES", (50, 100, 178, 316, 562, 1000))
 NAMES = ("TV-GP-UCB", "SW-GP-UCB", "WGP-UCB", "auto")
 STEPS = 64  # fills SW-GP-UCB's window, and includes a recomputation of the mean
 TRIALS = (1, 4, 16, 64, 256)

@@ -15,7 +15,6 @@ parameters, "1 2 4 8" by default. `benchmarks/measured/warm_start.jsonl` holds t
 to repeat them.
 """
 
-import os
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,11 @@ import numpy as np
 
 import driftpeak as dp
 from benchmarks._kept import Kept
+from benchmarks._settings import whole_number, whole_numbers
 
 FILE = Path(__file__).parent / "measured" / "warm_start.jsonl"
-SEEDS = int(os.environ.get("WARM_SEEDS", "20"))
-DIMENSIONS = [int(word) for word in os.environ.get("WARM_DIMENSIONS", "1 2 4 8").split()]
+SEEDS = whole_number("WARM_SEEDS", 20)
+DIMENSIONS = whole_numbers("WARM_DIMENSIONS", (1, 2, 4, 8))
 WAYS = ("without", "from the schedule")
 HOURS, BLOCK, MIDNIGHT = 144, 12, datetime(2026, 3, 2)
 DAYS = {"days 1 and 2": slice(0, 4), "days 3 and 4": slice(4, 8), "days 5 and 6": slice(8, 12)}

@@ -6,6 +6,7 @@ import pkgutil
 import benchmarks
 import pytest
 from benchmarks import __main__ as runner
+from benchmarks._settings import whole_number, whole_numbers
 
 WORKER = """
 import json, pathlib
@@ -94,3 +95,25 @@ def test_wrong_arguments_of_a_comparison(words, message, monkeypatch, capsys):
     with pytest.raises(SystemExit, match="2"):
         runner.main()
     assert message in capsys.readouterr().err
+
+
+def test_numbers_in_environment_variables(monkeypatch):
+    assert whole_number("SEEDS", 4) == 4
+    assert whole_numbers("SIDES", (5, 6)) == (5, 6)
+    monkeypatch.setenv("SEEDS", "7")
+    monkeypatch.setenv("SIDES", "10, 20 30")
+    assert whole_number("SEEDS", 4) == 7
+    assert whole_numbers("SIDES", (5, 6)) == (10, 20, 30)
+
+
+@pytest.mark.parametrize("text", ["", "x", "2.5", "0", "-1", "3 4"])
+def test_wrong_numbers_in_environment_variables(text, monkeypatch):
+    monkeypatch.setenv("SEEDS", text)
+    with pytest.raises(SystemExit, match="SEEDS must be a whole number of at least 1; got"):
+        whole_number("SEEDS", 4)
+
+
+def test_wrong_lists_in_environment_variables(monkeypatch):
+    monkeypatch.setenv("SIDES", "10 2")
+    with pytest.raises(SystemExit, match="SIDES must be whole numbers of at least 3; got '10 2'"):
+        whole_numbers("SIDES", (5, 6), least=3)
