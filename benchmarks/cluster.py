@@ -16,6 +16,8 @@ os.environ["NPROC"] = "1"  # for XLA, in this process and in workers, before its
 import time
 from typing import Any
 
+from distributed import LocalCluster
+
 import driftpeak as dp
 from benchmarks._settings import whole_number
 from driftpeak.simulation.executors import local_workers
@@ -45,10 +47,6 @@ def run() -> dict[str, Any]:
     rates = {"this process": per_second(None)}
     with local_workers(2) as executor:
         rates["2 local processes"] = per_second(executor)
-    try:
-        from distributed import LocalCluster
-    except ImportError:
-        return {"skipped": "dask is missing: pip install 'driftpeak[dask]'"}
     for workers in WORKERS:
         with (
             LocalCluster(

@@ -5,10 +5,12 @@ import json
 import resource
 import sys
 import time
+from typing import Any
 
 COMPARE = "pip install torch, then driftpeak[compare]"
 OPTIONAL = {  # optional packages
     "botorch": "pip install torch, then driftpeak[botorch]",
+    "distributed": "pip install 'driftpeak[dask]'",
     "bayes_opt": COMPARE,
     "gpytorch": COMPARE,
     "optuna": "pip install 'driftpeak[optuna]'",
@@ -16,7 +18,7 @@ OPTIONAL = {  # optional packages
 }
 
 
-def main(name: str) -> dict[str, object]:
+def main(name: str) -> dict[str, Any]:
     """Return the figures of a benchmark, with the time of its imports and its peak memory."""
     started = time.perf_counter()
     try:
@@ -25,7 +27,11 @@ def main(name: str) -> dict[str, object]:
         if missing.name in OPTIONAL:
             return {"skipped": f"needs {missing.name} ({OPTIONAL[missing.name]})"}
         raise
-    figures = {"import (s)": time.perf_counter() - started, **benchmark.run()}
+    imported = time.perf_counter() - started
+    figures = benchmark.run()
+    if "skipped" in figures:
+        return figures
+    figures = {"import (s)": imported, **figures}
     unit = 2**30 if sys.platform == "darwin" else 2**20  # Linux counts in KiB
     figures["peak memory (GiB)"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
     return {"figures": figures, "targets": getattr(benchmark, "TARGETS", {})}

@@ -2,10 +2,12 @@
 
 import importlib
 import pkgutil
+import sys
+from types import SimpleNamespace
 
 import benchmarks
 import pytest
-from benchmarks import __main__ as runner
+from benchmarks import __main__ as runner, worker
 from benchmarks._settings import whole_number, whole_numbers
 
 WORKER = """
@@ -117,3 +119,9 @@ def test_wrong_lists_in_environment_variables(monkeypatch):
     monkeypatch.setenv("SIDES", "10 2")
     with pytest.raises(SystemExit, match="SIDES must be whole numbers of at least 3; got '10 2'"):
         whole_numbers("SIDES", (5, 6), least=3)
+
+
+def test_a_benchmark_may_say_why_it_is_skipped(monkeypatch):
+    skipped = {"skipped": "set ADDRESS"}
+    monkeypatch.setitem(sys.modules, "benchmarks.away", SimpleNamespace(run=lambda: skipped))
+    assert worker.main("away") == skipped
