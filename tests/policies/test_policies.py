@@ -133,11 +133,10 @@ def test_planned_policies_conform_under_the_doubling_trick(row):
     check_policy(policy, wrapped=False)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy",
     [
-        pytest.param(dp.RGPUCB(PRIOR, period=5), id="restarts"),
+        pytest.param(dp.RGPUCB(PRIOR, period=5), id="restarts", marks=pytest.mark.slow),
         pytest.param(dp.Auto(PRIOR), id="readings", marks=pytest.mark.long),
         pytest.param(dp.SparQ(PRIOR), id="side queries", marks=pytest.mark.long),
         pytest.param(dp.RPERP(PRIOR, horizon=24, period=8), id="planned", marks=pytest.mark.long),
