@@ -25,11 +25,8 @@ import driftpeak as dp
 from driftpeak.live._study.events import Asked, Learned, Told, to_dict
 
 ARMS, ROUNDS, EVENTS = 6, 300, 100_000
-HELD, WARM, SECONDS = (
-    512,
-    20,
-    15,
-)  # of a shared study: rewards, seconds before counting, and seconds of counting
+HELD, WARM, SECONDS = 512, 20, 15
+"""Of a shared study: rewards, seconds before counting, and seconds of counting."""
 TOGETHER, TURNS = 8, 3  # number of processes that share it, and of measurements
 SHARE = f"pairs of {TOGETHER} processes, of 1"
 TARGETS = {"resume 100,000 events, snapshot (s)": "<= 5"} | {
