@@ -22,7 +22,7 @@ import driftpeak as dp
 from benchmarks._settings import whole_number
 from driftpeak.simulation.executors import local_workers
 
-TRIALS, STEPS = whole_number("TRIALS", 16384), 200
+TRIALS, STEPS = whole_number("TRIALS", 16_384), 200
 WORKERS = (1, 2)
 
 

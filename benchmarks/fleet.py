@@ -27,8 +27,8 @@ import driftpeak as dp
 from benchmarks._settings import whole_number
 from driftpeak.fleet import ShardedFleet
 
-MEMBERS = whole_number("MEMBERS", 10000)
-OBSERVATIONS = whole_number("OBSERVATIONS", 1000000)
+MEMBERS = whole_number("MEMBERS", 10_000)
+OBSERVATIONS = whole_number("OBSERVATIONS", 1_000_000)
 BATCH, ARMS = 1_000, 20
 FIRST = """
 import time

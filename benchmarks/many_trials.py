@@ -19,7 +19,7 @@ from benchmarks._settings import whole_number
 
 os.environ["DRIFTPEAK_CACHE"] = "off"  # figures include compilation
 
-TRIALS, STEPS = whole_number("TRIALS", 100000), 200
+TRIALS, STEPS = whole_number("TRIALS", 100_000), 200
 TARGETS = {"peak memory (GiB)": "<= 2"}
 
 

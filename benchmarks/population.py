@@ -32,6 +32,7 @@ import scipy.stats
 
 import driftpeak as dp
 from benchmarks._kept import Kept
+from benchmarks._settings import whole_number, whole_numbers
 from benchmarks._training import TASKS, State, Task
 
 SIZES, SEEDS, QUANTILE = (4, 8), 10, 0.25
@@ -182,9 +183,9 @@ def run(settings: Mapping[str, str] = os.environ) -> dict[str, Any]:
     kept = Kept(Path(settings["POPULATION_KEEP"]) if settings.get("POPULATION_KEEP") else None)
     every = all_tasks()
     names = _chosen(settings, "POPULATION_TASKS", list(every))
-    sizes = [int(size) for size in _chosen(settings, "POPULATION_SIZES", list(map(str, SIZES)))]
-    first = int(settings.get("POPULATION_FIRST", "0"))
-    seeds = range(first, first + int(settings.get("POPULATION_SEEDS", str(SEEDS))))
+    sizes = whole_numbers("POPULATION_SIZES", SIZES, settings=settings)
+    first = whole_number("POPULATION_FIRST", 0, least=0, settings=settings)
+    seeds = range(first, first + whole_number("POPULATION_SEEDS", SEEDS, settings=settings))
     tasks = {name: every[name]() for name in names}
     wanted = _chosen(settings, "POPULATION_METHODS", METHODS)
     # by seed, so that a benchmark that is stopped has the same seeds of everything

@@ -103,9 +103,9 @@ def test_numbers_in_environment_variables(monkeypatch):
     assert whole_number("SEEDS", 4) == 4
     assert whole_numbers("SIDES", (5, 6)) == (5, 6)
     monkeypatch.setenv("SEEDS", "7")
-    monkeypatch.setenv("SIDES", "10, 20 30")
+    monkeypatch.setenv("SIDES", "10, 20 30;40")
     assert whole_number("SEEDS", 4) == 7
-    assert whole_numbers("SIDES", (5, 6)) == (10, 20, 30)
+    assert whole_numbers("SIDES", (5, 6)) == (10, 20, 30, 40)
 
 
 @pytest.mark.parametrize("text", ["", "x", "2.5", "0", "-1", "3 4"])

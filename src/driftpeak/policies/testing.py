@@ -191,7 +191,7 @@ def _look(player: Player[Any], state: Any, time: Scalar) -> Any:
 
 
 def _check_readings(player: Player[Any], read: Mapping[str, Any]) -> None:
-    """Check the readings of all trials and steps, outside compiled code: labels may need values."""
+    """Check the readings of all trials and steps; compiled code cannot, as labels need values."""
     readings = player.readings
     if read.keys() != readings.keys():
         raise AssertionError(
