@@ -39,9 +39,9 @@ import jax
 import driftpeak as dp
 from driftpeak.simulation import _chunk_runner as stage
 
-made, own = [], stage.compiled
+made, own = [], stage.program_of
 
-def compiled(function, arguments, **how):
+def program_of(function, arguments, **how):
     program, seconds = own(function, arguments, **how)
     def noted(*arguments):
         played = program(*arguments)
@@ -49,7 +49,7 @@ def compiled(function, arguments, **how):
         return played
     return noted, seconds
 
-stage.compiled = compiled
+stage.program_of = program_of
 prior = dp.Prior(dp.Grid([0, 1], size=5), dp.SE(lengthscale=0.2), noise_variance=0.01)
 for device in jax.devices("cpu"):
     with jax.default_device(device):
