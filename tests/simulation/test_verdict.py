@@ -125,8 +125,12 @@ def test_bands_are_the_errors_of_the_steps_so_far():
     assert len(bands) == 2
     low, high = figure.axes[0].collections[-1].get_paths()[0].get_extents().get_points()[:, 1]
     stderr = summarise(runs, independent_trials=False)["gp-ucb"].stderr
-    label = next(t.get_text() for t in figure.legends[0].get_texts() if "gp-ucb" in t.get_text())
-    assert label == f"gp-ucb: {regret.mean():.3g} $\\pm$ {stderr:.2g}"
+    texts = {text.get_text() for text in figure.legends[0].get_texts()}
+    decimals = 1 - int(np.floor(np.log10(stderr)))  # two digits of the error, equally for both
+    assert texts == {
+        f"{name}: {mean:.{decimals}f} $\\pm$ {stderr:.{decimals}f}"
+        for name, mean in (("gp-ucb", regret.mean()), ("auto", regret.mean() + 1))
+    }
     assert low < regret.mean() < high
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
+from driftpeak._core.aligned import decimals_of, number_text
 from driftpeak._core.argument_types import checked
 from driftpeak.plots import (
     BAND,
@@ -64,17 +65,19 @@ def regret_figure(runs: xr.Dataset, *, title: str = "", independent_trials: bool
     # the high regret of the first exploring steps would compress the rest of the axis
     settled, top, banded = min(10, runs.sizes["step"] // 4), 0.0, False
     shade = min(BAND, 0.6 / len(order))  # many bands overlap
+    bands = {name: _band(runs, name, independent_trials) for name in order}
+    decimals = decimals_of(error[-1] for _, error in bands.values() if len(error))
     for name in order:
         mean, (colour, style) = average[name], look[name]
-        at, error = _band(runs, name, independent_trials)
+        at, error = bands[name]
         reach = mean[settled:]
         if len(at):
             banded, low, high = True, mean[at] - error, mean[at] + error
             axes.fill_between(x[at], low, high, color=colour, alpha=shade, linewidth=0)
             reach = np.append(reach, high[at >= settled])
-        label = f"{name}: {mean[-1]:.3g}"
+        label = f"{name}: {number_text(mean[-1], decimals)}"
         if len(at):
-            label += f" $\\pm$ {error[-1]:.2g}"
+            label += f" $\\pm$ {number_text(error[-1], decimals)}"
         if asked := totals[name]:
             label += f", {asked:.4g} side queries"
             share = side_queries_by_step(runs, name).cumsum() / runs["step"].values
