@@ -69,7 +69,7 @@ def test_the_belief_is_that_of_a_process_over_settings_and_contexts(shop):
         slowly = (
             1.0 if engine.motion == "none" else np.exp(-abs(time - later) / 20 / model.timescale)
         )
-        return model.variance * (0.9 * whole + 0.1 * (gap[1] == 0) * slowly)
+        return model.variance * (0.97 * whole + 0.03 * (gap[1] == 0) * slowly)
 
     rows = [row(one.parameters["price"], one.context) for one in told]
     times = np.array([one.time for one in told], float)

@@ -177,7 +177,7 @@ def _mark_changes(optimizer: Inspectable, axes: Axes, kind: Any, *, labelled: bo
     """Draw a vertical line at each sudden change; the first has an entry in the legend."""
     label = "sudden change" if labelled else None
     for time in optimizer.diagnostics().change_points or ():
-        place = _dates(read_time(time, kind)[0], kind)
+        place = _dates(read_time(time, kind, counted=True)[0], kind)
         axes.axvline(place, linestyle="--", color="black", linewidth=1.2, zorder=1, label=label)
         label = None
 
