@@ -141,7 +141,7 @@ NEAREST_RIVALS = replace(
     rivals=("random", OURS, *NEAREST),
 )
 FURTHER_FUNCTIONS = replace(
-    _evaluations(200, 2, timed=False),
+    _evaluations(200, 3, timed=False),
     title="200 evaluations, twelve functions that were defined in advance",
     goal=0.6,
     rivals=("random", *PLANS["further"].rivals),
