@@ -74,7 +74,7 @@ def test_a_sudden_change_between_counted_steps_is_drawn():
     optimizer = dp.Optimizer(dp.Box(x=dp.Float(0, 1)), maximize=True, seed=0)
     for reward in (0.1, 0.3, 0.2, 0.4):
         optimizer.tell(optimizer.ask(), reward)
-    optimizer._engine.changes = [(1.5, 1.0)]  # between the second and the third
+    optimizer._engine.changes = [(1.5, 1.0)]  # between the first and the second
     assert optimizer.diagnostics().change_points == [1.5]
     for figure in (reward_figure(optimizer), track_figure(optimizer)):
         (line,) = [one for one in draw(figure)[0].lines if one.get_label() == "sudden change"]
